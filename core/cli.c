@@ -1,0 +1,477 @@
+/* The command line: files in, JSON or words out. The only file that does I/O. It asks the session with the same options JSON as
+ * the page and prints its answer, so both tell the same. Exit status: 0 fits or nothing to fit, 1 out of memory, 2 could not run.
+ */
+#include "oomcast.h"
+
+#include <cJSON.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum { EXIT_FITS = 0, EXIT_OOM = 1, EXIT_TROUBLE = 2, CHUNK_BYTES = 1 << 20, FILE_LIMIT = 2 };
+
+static const char usage[] =
+    "oomcast " OC_VERSION ": will this PyTorch job fit, and why (not)?\n"
+    "\n"
+    "usage: oomcast estimate PROFILE [PROFILE_AT_ANOTHER_BATCH] [options]\n"
+    "       oomcast gpus [--json]                 the GPU catalogue\n"
+    "       oomcast bench PROFILE                 speed and memory of the reader, time of a simulation\n"
+    "\n"
+    "PROFILE is a CPU profile that torch.profiler wrote with profile_memory=True (.json or .json.gz; - is standard input).\n"
+    "\n"
+    "  --batch N              batch size to estimate (another than recorded: give two profiles)\n"
+    "  --gpu NAME             a GPU of the catalogue, such as \"RTX 4090\"\n"
+    "  --capacity SIZE        or its total memory as CUDA reports it: bytes, or 12GiB, 24GB\n"
+    "  --reserve SIZE         memory kept for other processes and the display\n"
+    "  --optimizer NAME       recorded (default), SGD, Adam, AdamW, RMSprop, Adagrad, Adafactor\n"
+    "  --foreach FORM         auto (default), on, off, fused: the form of the optimizer\n"
+    "  --zero-grad WHERE      recorded (default), start, after-forward, after-step\n"
+    "  --torch VERSION        PyTorch of the GPU run, such as 2.6\n"
+    "  --json                 the result as JSON (format oomcast-result)\n"
+    "  --csv FILE             the memory curve as CSV\n"
+    "\n"
+    "Exit status: 0 it fits (or no GPU was given), 1 out of memory, 2 it could not run.\n";
+
+/* ---- trouble ---- */
+
+static int trouble(const char *what, const char *message) {
+    if (what)
+        fprintf(stderr, "oomcast: %s: %s\n", what, message);
+    else
+        fprintf(stderr, "oomcast: %s\n", message);
+    return EXIT_TROUBLE;
+}
+
+/* ---- arguments ---- */
+
+typedef struct arguments {
+    const char *files[FILE_LIMIT];
+    int file_count;
+    cJSON *options;
+    bool is_json;
+    const char *csv;
+} arguments;
+
+/* "12GiB", "24 GB", "8318222336"; -1 if it is no size. */
+static double parse_size(const char *text) {
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = {{"", 1},         {"B", 1},          {"KiB", 1024.0},    {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+                 {"KB", 1000.0},  {"MB", 1000000.0}, {"GB", 1000000000.0}, {"TB", 1000000000000.0}};
+    if (*text < '0' || *text > '9')
+        return -1;
+    char *end;
+    double value = strtod(text, &end);
+    while (*end == ' ')
+        end++;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcasecmp(end, units[i].unit) == 0)
+            return (double)(int64_t)(value * units[i].bytes + 0.5);
+    return -1;
+}
+
+static bool add_size(cJSON *options, const char *key, const char *flag, const char *text) {
+    double bytes = parse_size(text);
+    if (bytes < 0) {
+        fprintf(stderr, "oomcast: %s %s: expected a size such as 8318222336, 12GiB or 24GB\n", flag, text);
+        return false;
+    }
+    return cJSON_AddNumberToObject(options, key, bytes) != NULL;
+}
+
+static bool add_batch(cJSON *options, const char *text) {
+    char *end;
+    double batch = strtod(text, &end);
+    if (*text == 0 || *end != 0) {
+        fprintf(stderr, "oomcast: --batch %s: expected a whole number\n", text);
+        return false;
+    }
+    return cJSON_AddNumberToObject(options, "batch", batch) != NULL;
+}
+
+static bool is_text_option(const char *flag, const char **key) {
+    static const char *const flags[] = {"--gpu", "--optimizer", "--foreach", "--zero-grad", "--torch"};
+    static const char *const keys[] = {"gpu", "optimizer", "foreach", "zero_grad", "torch"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strcmp(flag, flags[i]) == 0) {
+            *key = keys[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_arguments(arguments *a, int argc, char **argv) {
+    for (int i = 2; i < argc; i++) {
+        const char *flag = argv[i], *key = NULL;
+        if (flag[0] != '-' || strcmp(flag, "-") == 0) {
+            if (a->file_count == FILE_LIMIT) {
+                fprintf(stderr, "oomcast: %s: two profiles at most, the same job at two batch sizes\n", flag);
+                return false;
+            }
+            a->files[a->file_count++] = flag;
+            continue;
+        }
+        if (strcmp(flag, "--json") == 0) {
+            a->is_json = true;
+            continue;
+        }
+        bool is_known = is_text_option(flag, &key) || strcmp(flag, "--batch") == 0 || strcmp(flag, "--capacity") == 0 ||
+                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0;
+        if (!is_known || i + 1 == argc) {
+            fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, is_known ? "a value is missing" : "unknown option");
+            return false;
+        }
+        const char *value = argv[++i];
+        bool is_fine = true;
+        if (key)
+            is_fine = cJSON_AddStringToObject(a->options, key, value) != NULL;
+        else if (strcmp(flag, "--batch") == 0)
+            is_fine = add_batch(a->options, value);
+        else if (strcmp(flag, "--capacity") == 0)
+            is_fine = add_size(a->options, "capacity_bytes", flag, value);
+        else if (strcmp(flag, "--reserve") == 0)
+            is_fine = add_size(a->options, "reserve_bytes", flag, value);
+        else
+            a->csv = value;
+        if (!is_fine)
+            return false;
+    }
+    if (!a->file_count)
+        fprintf(stderr, "oomcast: no profile given (oomcast --help)\n");
+    return a->file_count > 0;
+}
+
+/* ---- reading ---- */
+
+static int feed_file(oc_session *session, const char *path) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    if (!file)
+        return trouble(path, strerror(errno));
+    char *chunk = malloc(CHUNK_BYTES);
+    if (!chunk) {
+        if (!is_stdin)
+            fclose(file);
+        return trouble(path, "out of memory");
+    }
+    size_t length;
+    oc_status status = OC_OK;
+    while (status == OC_OK && (length = fread(chunk, 1, CHUNK_BYTES, file)) > 0)
+        status = oc_session_feed(session, chunk, length);
+    int read_error = ferror(file) ? errno : 0;
+    free(chunk);
+    if (!is_stdin)
+        fclose(file);
+    return read_error ? trouble(path, strerror(read_error)) : EXIT_FITS;
+}
+
+static int report_error(const oc_session *session, const arguments *a) {
+    const oc_error *error = oc_session_error(session);
+    return trouble(error->profile >= 0 && error->profile < a->file_count ? a->files[error->profile] : NULL, error->message);
+}
+
+static int read_profiles(oc_session *session, const arguments *a) {
+    for (int i = 0; i < a->file_count; i++) {
+        if (i && oc_session_next_profile(session) != OC_OK)
+            return report_error(session, a);
+        int result = feed_file(session, a->files[i]);
+        if (result != EXIT_FITS)
+            return result;
+        if (oc_session_error(session)->status != OC_OK)
+            return report_error(session, a);
+    }
+    return oc_session_finish(session) == OC_OK ? EXIT_FITS : report_error(session, a);
+}
+
+/* ---- words ---- */
+
+/* "7.30 GiB (7,838,315,315 bytes)" into one of a few buffers, used in turn. */
+static const char *size_text(double bytes) {
+    static char buffers[4][96];
+    static int turn;
+    char *out = buffers[turn = (turn + 1) % 4], digits[24], grouped[40], *to = grouped;
+    int length = snprintf(digits, sizeof digits, "%" PRId64, (int64_t)bytes);
+    for (int i = 0; i < length; i++) {
+        *to++ = digits[i];
+        int left = length - 1 - i;
+        if (left && left % 3 == 0 && digits[i] != '-')
+            *to++ = ',';
+    }
+    *to = 0;
+    double mib = bytes / 1048576;
+    if (mib >= 1024)
+        snprintf(out, sizeof buffers[0], "%.2f GiB (%.39s bytes)", mib / 1024, grouped);
+    else
+        snprintf(out, sizeof buffers[0], "%.1f MiB (%.39s bytes)", mib, grouped);
+    return out;
+}
+
+static double number_of(const cJSON *parent, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parent, key));
+}
+
+static const char *text_of(const cJSON *parent, const char *key) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(parent, key));
+}
+
+static const cJSON *item_of(const cJSON *parent, const char *key) {
+    return cJSON_GetObjectItemCaseSensitive(parent, key);
+}
+
+static void print_verdict(const cJSON *result) {
+    const char *verdict = text_of(result, "verdict");
+    const cJSON *gpu = item_of(result, "gpu"), *need = item_of(result, "need");
+    double need_bytes = number_of(need, "reserved_bytes");
+    if (!verdict) {
+        printf("Needs %s reserved by PyTorch. Name a GPU (--gpu) to see whether it fits.\n", size_text(need_bytes));
+        return;
+    }
+    double usable = number_of(gpu, "usable_bytes"), peak = number_of(item_of(result, "peak"), "reserved_bytes");
+    const char *name = text_of(gpu, "name");
+    if (!name)
+        name = "this capacity";
+    if (strcmp(verdict, "fits") == 0)
+        printf("FITS on %s: %s to spare.\n", name, size_text(usable - peak));
+    else if (strcmp(verdict, "tight") == 0)
+        printf("TIGHT on %s: it runs, but only just (%s to spare; without a limit it would reserve %s).\n", name, size_text(usable - peak),
+               size_text(need_bytes));
+    else
+        printf("DOES NOT FIT on %s: out of memory. Without a limit it would reserve %s of %s usable.\n", name, size_text(need_bytes), size_text(usable));
+}
+
+static void print_sizes(const cJSON *result) {
+    const cJSON *peak = item_of(result, "peak"), *need = item_of(result, "need"), *gpu = item_of(result, "gpu"), *at = item_of(peak, "at");
+    const cJSON *outside = item_of(result, "outside"), *job = item_of(result, "job");
+    const char *optimizer = text_of(job, "optimizer");
+    printf("\n");
+    if (cJSON_IsNumber(item_of(job, "batch_size")))
+        printf("  %-26s %.0f, optimizer %s, %.0f iterations (%s)\n", "batch", number_of(job, "batch_size"), optimizer ? optimizer : "none",
+               number_of(job, "iterations"), text_of(job, "scaling"));
+    printf("  %-26s %s\n", "peak tensors", size_text(number_of(peak, "tensor_bytes")));
+    printf("  %-26s %s\n", "peak allocated", size_text(number_of(peak, "allocated_bytes")));
+    printf("  %-26s %s\n", "peak reserved", size_text(number_of(peak, "reserved_bytes")));
+    printf("  %-26s %s\n", "as nvidia-smi shows it", size_text(number_of(peak, "device_bytes")));
+    printf("  %-26s %s context, %s libraries\n", "  of that outside PyTorch", size_text(number_of(outside, "context_bytes")),
+           size_text(number_of(outside, "library_bytes")));
+    if (!cJSON_IsNull(gpu)) {
+        printf("  %-26s %s of %s\n", "usable", size_text(number_of(gpu, "usable_bytes")), size_text(number_of(gpu, "total_bytes")));
+        printf("  %-26s allocated %s, reserved %s\n", "need without a limit", size_text(number_of(need, "allocated_bytes")),
+               size_text(number_of(need, "reserved_bytes")));
+    }
+    printf("  %-26s %s\n", "smallest workable limit", size_text(number_of(result, "minimum_capacity_bytes")));
+    if (!cJSON_IsNull(at))
+        printf("  %-26s %s of iteration %.0f%s%s%s%s\n", "peak is in", text_of(at, "phase"), number_of(at, "iteration"), text_of(at, "op") ? ", " : "",
+               text_of(at, "op") ? text_of(at, "op") : "", text_of(at, "module") ? ", " : "", text_of(at, "module") ? text_of(at, "module") : "");
+}
+
+static void print_at_peak(const cJSON *result) {
+    static const char *const labels[][2] = {{"parameter_bytes", "parameters"},  {"buffer_bytes", "buffers"},       {"gradient_bytes", "gradients"},
+                                            {"optimizer_state_bytes", "optimizer state"}, {"activation_bytes", "activations"}, {"batch_bytes", "batch"},
+                                            {"temporary_bytes", "temporaries"}, {"workspace_bytes", "workspaces"}, {"rounding_bytes", "rounding"},
+                                            {"cached_bytes", "cached, free"}};
+    const cJSON *at_peak = item_of(result, "at_peak");
+    printf("\nAlive at the peak\n");
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+        if (number_of(at_peak, labels[i][0]) > 0)
+            printf("  %-26s %s\n", labels[i][1], size_text(number_of(at_peak, labels[i][0])));
+    printf("\nLargest owners at the peak\n");
+    const cJSON *owner;
+    int shown = 0;
+    cJSON_ArrayForEach(owner, item_of(result, "owners")) {
+        if (++shown > 8)
+            break;
+        const char *op = text_of(owner, "op"), *module = text_of(owner, "module");
+        printf("  %-16s %10.1f MiB  x%-5.0f %s%s%s\n", text_of(owner, "category"), number_of(owner, "bytes") / 1048576, number_of(owner, "count"),
+               op ? op : "", op && module ? ", " : "", module ? module : "");
+    }
+}
+
+static void print_oom(const cJSON *result) {
+    const cJSON *oom = item_of(result, "oom");
+    if (cJSON_IsNull(oom))
+        return;
+    const cJSON *at = item_of(oom, "at");
+    printf("\nWhere it fails\n");
+    printf("  %-26s %s in %s of iteration %.0f%s%s\n", "request", size_text(number_of(oom, "bytes")), text_of(at, "phase"), number_of(at, "iteration"),
+           text_of(at, "op") ? ", " : "", text_of(at, "op") ? text_of(at, "op") : "");
+    if (text_of(at, "module"))
+        printf("  %-26s %s\n", "module", text_of(at, "module"));
+    printf("  %-26s %s\n", "allocated then", size_text(number_of(oom, "allocated_bytes")));
+    printf("  %-26s %s, largest free block %s\n", "reserved, but free", size_text(number_of(oom, "cached_bytes")),
+           size_text(number_of(oom, "largest_free_block_bytes")));
+}
+
+static void print_notes(const cJSON *result) {
+    const cJSON *item, *warnings = item_of(result, "warnings");
+    if (cJSON_GetArraySize(warnings)) {
+        printf("\nWarnings\n");
+        cJSON_ArrayForEach(item, warnings) printf("  %s (%s, %.0f times)\n", text_of(item, "message"), text_of(item, "code"), number_of(item, "count"));
+    }
+    printf("\nAssumptions\n");
+    cJSON_ArrayForEach(item, item_of(result, "assumptions")) printf("  %s\n", cJSON_GetStringValue(item));
+}
+
+/* ---- commands ---- */
+
+static int write_csv(const oc_session *session, const char *path) {
+    static const struct {
+        oc_column time, bytes;
+        const char *name;
+    } series[] = {{OC_COLUMN_ALLOCATED_TIME, OC_COLUMN_ALLOCATED, "allocated"},
+                  {OC_COLUMN_RESERVED_TIME, OC_COLUMN_RESERVED, "reserved"},
+                  {OC_COLUMN_TENSOR_TIME, OC_COLUMN_TENSOR, "tensor"},
+                  {OC_COLUMN_NEED_TIME, OC_COLUMN_NEED, "need_reserved"}};
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return trouble(path, strerror(errno));
+    fprintf(file, "series,time_ms,bytes\n");
+    for (size_t i = 0; i < sizeof series / sizeof series[0]; i++) {
+        size_t length;
+        const double *time_ms = oc_session_column(session, series[i].time, NULL), *bytes = oc_session_column(session, series[i].bytes, &length);
+        for (size_t k = 0; k < length; k++)
+            fprintf(file, "%s,%.6f,%.0f\n", series[i].name, time_ms[k], bytes[k]);
+    }
+    bool has_failed = ferror(file) != 0;
+    return fclose(file) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
+}
+
+static int print_result(const oc_session *session, const arguments *a) {
+    cJSON *result = cJSON_Parse(oc_session_summary(session, NULL));
+    if (!result)
+        return trouble(NULL, "out of memory");
+    const char *verdict = text_of(result, "verdict");
+    int exit_status = verdict && strcmp(verdict, "oom") == 0 ? EXIT_OOM : EXIT_FITS;
+    if (a->is_json) {
+        printf("%s\n", oc_session_summary(session, NULL));
+    } else {
+        print_verdict(result);
+        print_sizes(result);
+        print_oom(result);
+        print_at_peak(result);
+        print_notes(result);
+    }
+    cJSON_Delete(result);
+    if (fflush(stdout) != 0)
+        return trouble("standard output", strerror(errno));
+    return exit_status;
+}
+
+static int estimate_with(oc_session *session, const arguments *a) {
+    int result = read_profiles(session, a);
+    if (result != EXIT_FITS)
+        return result;
+    char *options = cJSON_PrintUnformatted(a->options);
+    if (!options)
+        return trouble(NULL, "out of memory");
+    oc_status status = oc_session_simulate(session, options, strlen(options));
+    cJSON_free(options);
+    if (status != OC_OK)
+        return report_error(session, a);
+    if (a->csv && write_csv(session, a->csv) != EXIT_FITS)
+        return EXIT_TROUBLE;
+    return print_result(session, a);
+}
+
+static int estimate(int argc, char **argv) {
+    arguments a = {.options = cJSON_CreateObject()};
+    oc_session *session = oc_session_open(0);
+    int result = EXIT_TROUBLE;
+    if (!session || !a.options)
+        (void)trouble(NULL, "out of memory");
+    else if (parse_arguments(&a, argc, argv))
+        result = estimate_with(session, &a);
+    oc_session_close(session);
+    cJSON_Delete(a.options);
+    return result;
+}
+
+static int print_gpus(int argc, char **argv) {
+    bool is_json = argc > 2 && strcmp(argv[2], "--json") == 0;
+    if (argc > 3 || (argc == 3 && !is_json))
+        return trouble(argv[argc - 1], "unknown option (oomcast --help)");
+    char *text = oc_gpus_json();
+    cJSON *list = text ? cJSON_Parse(text) : NULL;
+    if (!list) {
+        oc_free_text(text);
+        return trouble(NULL, "out of memory");
+    }
+    if (is_json) {
+        printf("%s\n", text);
+    } else {
+        const cJSON *gpu;
+        printf("%-36s %-12s %-10s %12s %16s  %s\n", "name", "group", "compute", "total GiB", "total bytes", "certainty");
+        cJSON_ArrayForEach(gpu, list)
+            printf("%-36s %-12s %-10s %12.2f %16.0f  %s\n", text_of(gpu, "name"), text_of(gpu, "group"), text_of(gpu, "compute_capability"),
+                   number_of(gpu, "total_bytes") / 1073741824, number_of(gpu, "total_bytes"), text_of(gpu, "certainty"));
+    }
+    cJSON_Delete(list);
+    oc_free_text(text);
+    return EXIT_FITS;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    (void)timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* One line of JSON: what reading a profile and one simulation took. */
+static int bench_with(oc_session *session, const arguments *a) {
+    double start = seconds();
+    int result = read_profiles(session, a);
+    double read_seconds = seconds() - start;
+    if (result != EXIT_FITS)
+        return result;
+    start = seconds();
+    if (oc_session_simulate(session, "{}", 2) != OC_OK)
+        return report_error(session, a);
+    double simulate_seconds = seconds() - start;
+    uint64_t text_bytes, event_count;
+    size_t peak_bytes;
+    oc_session_facts(session, &text_bytes, &event_count, &peak_bytes);
+    printf("{\"text_bytes\":%" PRIu64 ",\"events\":%" PRIu64 ",\"read_seconds\":%.6f,\"mb_per_second\":%.1f,\"events_per_second\":%.0f,"
+           "\"session_peak_bytes\":%zu,\"simulate_ms\":%.3f}\n",
+           text_bytes, event_count, read_seconds, (double)text_bytes / 1e6 / read_seconds, (double)event_count / read_seconds, peak_bytes,
+           simulate_seconds * 1e3);
+    return EXIT_FITS;
+}
+
+static int bench(int argc, char **argv) {
+    if (argc < 3 || argc > 4)
+        return trouble(NULL, "bench takes one or two profiles (oomcast --help)");
+    arguments a = {.files = {argv[2], argc > 3 ? argv[3] : NULL}, .file_count = argc - 2};
+    oc_session *session = oc_session_open(0);
+    int result = session ? bench_with(session, &a) : trouble(NULL, "out of memory");
+    oc_session_close(session);
+    return result;
+}
+
+int main(int argc, char **argv) {
+    const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "estimate") == 0)
+        return estimate(argc, argv);
+    if (strcmp(command, "gpus") == 0)
+        return print_gpus(argc, argv);
+    if (strcmp(command, "bench") == 0)
+        return bench(argc, argv);
+    if (strcmp(command, "--version") == 0) {
+        printf("oomcast %s\n", OC_VERSION);
+        return EXIT_FITS;
+    }
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
+        fputs(usage, stdout);
+        return EXIT_FITS;
+    }
+    if (*command)
+        fprintf(stderr, "oomcast: %s: unknown command\n\n", command);
+    fputs(usage, stderr);
+    return EXIT_TROUBLE;
+}

@@ -1,0 +1,29 @@
+/* What an operator's name tells: a set of bits per name, for analysis and rules. The only place that spells operator names
+ * of PyTorch's CPU path (torch 2.6, native_functions.yaml and the autograd engine's node names). */
+#ifndef OC_OPCLASS_H
+#define OC_OPCLASS_H
+
+#include <stdint.h>
+
+enum {
+    OC_CLASS_FACTORY = 1 << 0,    /* only makes or fills memory for its caller: empty, zeros, resize_ ... */
+    OC_CLASS_NODE = 1 << 1,       /* the autograd engine runs a backward node */
+    OC_CLASS_ACCUMULATE = 1 << 2, /* a gradient reaches a parameter; its first input is the gradient */
+    OC_CLASS_MATMUL = 1 << 3,     /* cuBLAS does this on CUDA */
+    OC_CLASS_DROPOUT = 1 << 4,
+    OC_CLASS_MUL = 1 << 5,
+    OC_CLASS_SOFTMAX = 1 << 6, /* the kernel: _softmax */
+    OC_CLASS_CLONE = 1 << 7,
+    OC_CLASS_ATTENTION_MATH = 1 << 8,  /* scaled_dot_product_attention composed of matmul and softmax */
+    OC_CLASS_ATTENTION_FLASH = 1 << 9, /* the CPU's fused attention kernel */
+    OC_CLASS_BATCH_NORM = 1 << 10,     /* inputs: x, weight, bias, running mean, running variance */
+    OC_CLASS_EMBEDDING = 1 << 11,      /* inputs: weight, indices */
+    OC_CLASS_COMPILED = 1 << 12,       /* code that torch.compile made */
+    OC_CLASS_FULL_LIKE = 1 << 13,      /* full_like, zeros_like: how optimizers make their state */
+    OC_CLASS_SAFE_SOFTMAX = 1 << 14,
+    OC_CLASS_MUL_IN_PLACE = 1 << 15
+};
+
+uint32_t oc_opclass_of(const char *name);
+
+#endif

@@ -1,0 +1,25 @@
+/* What each optimizer keeps and borrows on CUDA. Sizes are in copies of the parameters it updates. */
+#ifndef OC_OPTIMIZERS_H
+#define OC_OPTIMIZERS_H
+
+#include <stddef.h>
+
+typedef struct oc_optimizer {
+    const char *name;       /* the class in torch.optim */
+    int state_copies;       /* full-size state tensors per parameter, default arguments */
+    int is_factored;        /* row and column statistics instead (Adafactor) for two dimensions and more */
+    int is_state_built;     /* by the constructor; else at the first step */
+    int foreach_copies;     /* temporaries of the foreach form: of all parameters at once, during a step; -1: no such form */
+    int loop_copies;        /* temporaries of the loop: new tensors per parameter, one of which lives until the next replaces it */
+    int has_fused;          /* a fused form without temporaries exists */
+    int is_foreach_default; /* on CUDA */
+    const char *source;
+} oc_optimizer;
+
+/* By name, ignoring case; NULL if unknown. */
+const oc_optimizer *oc_optimizer_find(const char *name);
+
+/* The table by index; NULL behind the last. */
+const oc_optimizer *oc_optimizer_at(size_t index);
+
+#endif

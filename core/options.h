@@ -1,0 +1,36 @@
+/* Options of a simulation, read from JSON; defaults with their source. Names stay texts where their meaning belongs to a stage. */
+#ifndef OC_OPTIONS_H
+#define OC_OPTIONS_H
+
+#include "error.h"
+#include "gpus.h"
+
+#define OC_CONTEXT_BYTES 367001600 /* bare CUDA context, 350 MiB: range 250 to 900 over cards and drivers (public reports) */
+#define OC_LIBRARY_BYTES 12582912  /* what libraries and kernels add after it: 0 to 36 MiB over the measured runs (xMem's data) */
+#define OC_LIBRARY_HIGH_BYTES 37748736
+#define OC_DEFAULT_TORCH 206       /* where neither option nor profile tells */
+
+typedef enum oc_foreach { OC_FOREACH_AUTO, OC_FOREACH_ON, OC_FOREACH_OFF, OC_FOREACH_FUSED } oc_foreach;
+
+typedef enum oc_zero_grad { OC_ZERO_GRAD_RECORDED, OC_ZERO_GRAD_START, OC_ZERO_GRAD_AFTER_FORWARD, OC_ZERO_GRAD_AFTER_STEP } oc_zero_grad;
+
+typedef struct oc_options {
+    int64_t batch;          /* 0: as recorded */
+    const oc_gpu *gpu;      /* NULL: none named */
+    int64_t capacity_bytes; /* what CUDA reports as the card's total; 0: no limit */
+    int64_t reserve_bytes;  /* kept for others */
+    char optimizer[64];     /* "recorded" or a name of the optimizer table */
+    oc_foreach foreach;
+    oc_zero_grad zero_grad;
+    int torch_version;      /* 206 for 2.6; 0: of the recording */
+    int points;             /* buckets of the curve */
+    double range_start_ms, range_end_ms; /* of the curve; equal: all */
+} oc_options;
+
+/* Reads `length` bytes of JSON. OC_OPTIONS with a message that names the key, the value and what is allowed. */
+oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error);
+
+/* "2.6", "2.13.0+cu128" -> 206, 213; 0 if it is no version. */
+int oc_torch_version(const char *text);
+
+#endif

@@ -1,0 +1,403 @@
+/* Emits requests block by block, then what only CUDA makes, and sorts them by time. At one time frees come first, then
+ * allocations in order of emission, then what must keep its own sequence. */
+#include "orchestrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FREE_FIRST, ALLOCATE, IN_SEQUENCE };
+
+typedef struct event {
+    int64_t time_ns;
+    uint32_t serial;
+    uint32_t tensor;
+    uint8_t order;
+    uint8_t is_free;
+} event;
+
+typedef struct emitter {
+    oc_plan *plan;
+    const oc_subject *subject;
+    oc_list events, tensors;
+    int is_out_of_memory;
+} emitter;
+
+static void emit(emitter *e, int64_t time_ns, uint32_t tensor, int is_free, int order) {
+    event *new = tensor == OC_NONE ? NULL : oc_list_push(&e->events);
+    if (!new) {
+        e->is_out_of_memory = 1;
+        return;
+    }
+    *new = (event){time_ns, (uint32_t)e->events.count, tensor, (uint8_t)order, (uint8_t)is_free};
+}
+
+static uint32_t add_tensor(emitter *e, oc_tensor tensor) {
+    oc_tensor *new = oc_list_push(&e->tensors);
+    if (!new)
+        return OC_NONE;
+    *new = tensor;
+    return (uint32_t)e->tensors.count - 1;
+}
+
+/* A tensor with its whole life; `death_ns` may be OC_NEVER. */
+static void add_life(emitter *e, int64_t birth_ns, int64_t death_ns, oc_tensor tensor) {
+    uint32_t number = add_tensor(e, tensor);
+    emit(e, birth_ns, number, 0, ALLOCATE);
+    if (death_ns != OC_NEVER)
+        emit(e, death_ns, number, 1, FREE_FIRST);
+}
+
+/* ---- zero_grad elsewhere ---- */
+
+/* When a gradient that the recorded zero_grad freed would be freed if zero_grad stood elsewhere in the iteration. */
+static int64_t moved_death(const oc_subject *subject, int64_t death_ns, oc_zero_grad wanted) {
+    enum { REACH_NS = 1000 }; /* the free is reported up to a microsecond after the annotation's end */
+    const oc_analysis *a = subject->analysis;
+    const oc_window *zero = oc_windows_find(&a->zeros, death_ns);
+    if (!zero)
+        zero = oc_windows_find(&a->zeros, death_ns - REACH_NS);
+    if (!zero)
+        return death_ns;
+    if (wanted == OC_ZERO_GRAD_AFTER_FORWARD) {
+        for (uint32_t i = 0; i < a->block_count; i++)
+            if (a->blocks[i].is_backward && a->blocks[i].birth_ns > zero->end_ns)
+                return a->blocks[i].birth_ns;
+        return death_ns;
+    }
+    int64_t last_step = OC_NEVER, last_load = OC_NEVER;
+    for (uint32_t i = 0; i < a->steps.count && a->steps.items[i].end_ns < zero->start_ns; i++)
+        last_step = a->steps.items[i].end_ns;
+    if (wanted == OC_ZERO_GRAD_AFTER_STEP)
+        return last_step != OC_NEVER ? last_step : death_ns;
+    /* at the start of the iteration: after the fetch */
+    if (subject->job->zero_grad == OC_ZERO_GRAD_AFTER_STEP) {
+        const oc_window *next = oc_windows_after(&a->loads, zero->start_ns);
+        return next ? next->end_ns : death_ns;
+    }
+    for (uint32_t i = 0; i < a->loads.count && a->loads.items[i].end_ns < zero->start_ns; i++)
+        last_load = a->loads.items[i].end_ns;
+    return last_load != OC_NEVER ? last_load : last_step != OC_NEVER ? last_step : death_ns;
+}
+
+/* ---- recorded blocks ---- */
+
+static oc_category category_of(const oc_block *block, oc_role role) {
+    switch (role) {
+    case OC_ROLE_PARAMETER: return OC_CATEGORY_PARAMETER;
+    case OC_ROLE_BUFFER: return OC_CATEGORY_BUFFER;
+    case OC_ROLE_GRADIENT: return OC_CATEGORY_GRADIENT;
+    case OC_ROLE_STATE: return OC_CATEGORY_STATE;
+    default: break;
+    }
+    if (block->kind == OC_BLOCK_BATCH)
+        return OC_CATEGORY_BATCH;
+    return block->is_backward || block->kind == OC_BLOCK_STEP ? OC_CATEGORY_TEMPORARY : OC_CATEGORY_ACTIVATION;
+}
+
+static int64_t bytes_of_block(const oc_subject *subject, uint32_t block, int64_t batch) {
+    int64_t bytes = oc_scale_bytes(subject->scale, block, subject->analysis->blocks[block].bytes, batch) / subject->decisions[block].divisor;
+    return bytes < 1 ? 1 : bytes;
+}
+
+static void emit_blocks(emitter *e, const oc_options *options, int is_step_replayed) {
+    const oc_subject *s = e->subject;
+    const oc_analysis *a = s->analysis;
+    int is_moved = options->zero_grad != OC_ZERO_GRAD_RECORDED && options->zero_grad != s->job->zero_grad;
+    for (uint32_t i = 0; i < a->block_count; i++) {
+        const oc_block *block = &a->blocks[i];
+        const oc_decision *decision = &s->decisions[i];
+        oc_role role = (oc_role)s->job->roles[i];
+        if (decision->is_dropped || (!is_step_replayed && (block->kind == OC_BLOCK_STEP || role == OC_ROLE_STATE)))
+            continue;
+        int64_t death_ns = decision->death_ns;
+        if (is_moved && death_ns != OC_NEVER && block->is_backward)
+            death_ns = moved_death(s, death_ns, options->zero_grad);
+        add_life(e, block->birth_ns, death_ns,
+                 (oc_tensor){bytes_of_block(s, i, e->plan->batch), block->producer, block->module, block->iteration,
+                             (uint8_t)category_of(block, role), block->phase});
+    }
+}
+
+/* What a profile that began later does not show: it was there before the first event. */
+static void emit_unseen(emitter *e) {
+    const oc_subject *s = e->subject;
+    const oc_job *job = s->job;
+    int64_t before_ns = s->analysis->begin_ns - 1;
+    for (uint32_t i = job->parameter_count - job->unseen_parameter_count; i < job->parameter_count; i++)
+        add_life(e, before_ns, OC_NEVER, (oc_tensor){job->parameters[i].bytes, OC_NONE, OC_NONE, 0, OC_CATEGORY_PARAMETER, OC_PHASE_PARAMETERS});
+    for (uint32_t i = 0; i < job->unseen_buffer_count; i++)
+        add_life(e, before_ns, OC_NEVER, (oc_tensor){job->unseen_buffers[i], OC_NONE, OC_NONE, 0, OC_CATEGORY_BUFFER, OC_PHASE_PARAMETERS});
+    for (uint32_t i = 0; i < job->unseen_batch_count; i++) /* replaced when the next one has come */
+        add_life(e, before_ns, s->analysis->loads.items[0].end_ns + 1,
+                 (oc_tensor){bytes_of_block(s, job->unseen_batch[i], e->plan->batch), OC_NONE, OC_NONE, 0, OC_CATEGORY_BATCH, OC_PHASE_OTHER});
+}
+
+/* ---- the optimizer ---- */
+
+static oc_tensor step_tensor(int64_t bytes, oc_category category, uint32_t iteration) {
+    return (oc_tensor){bytes, OC_NONE, OC_NONE, iteration, (uint8_t)category, OC_PHASE_STEP};
+}
+
+/* Row and column means instead of a full state tensor, float32 (Adafactor); vectors whole. */
+static int64_t factored_bytes(const oc_subject *s, const oc_parameter *parameter, int64_t parts[2]) {
+    oc_shape shape;
+    parts[0] = parameter->bytes;
+    parts[1] = 0;
+    if (!oc_shape_read(oc_intern_text(s->analysis->names, parameter->dims, NULL), 0, &shape) || shape.rank < 2)
+        return parts[0];
+    int64_t count = oc_shape_element_count(&shape);
+    parts[0] = count / (shape.dims[shape.rank - 1] ? shape.dims[shape.rank - 1] : 1) * 4;
+    parts[1] = count / (shape.dims[shape.rank - 2] ? shape.dims[shape.rank - 2] : 1) * 4;
+    return parts[0] + parts[1];
+}
+
+static void emit_state(emitter *e, const oc_optimizer *optimizer, int copies, int64_t time_ns) {
+    const oc_job *job = e->subject->job;
+    for (uint32_t i = 0; i < job->parameter_count; i++) {
+        if (optimizer->is_factored) {
+            int64_t parts[2];
+            e->plan->optimizer_state_bytes += factored_bytes(e->subject, &job->parameters[i], parts);
+            for (int part = 0; part < 2; part++)
+                if (parts[part])
+                    add_life(e, time_ns, OC_NEVER, step_tensor(parts[part], OC_CATEGORY_STATE, 0));
+            continue;
+        }
+        for (int copy = 0; copy < copies; copy++)
+            add_life(e, time_ns, OC_NEVER, step_tensor(job->parameters[i].bytes, OC_CATEGORY_STATE, 0));
+        e->plan->optimizer_state_bytes += copies * job->parameters[i].bytes;
+    }
+}
+
+/* All parameters at once: lists of temporaries from the step's start to its end. */
+static void emit_foreach(emitter *e, int copies, const oc_window *step, uint32_t iteration) {
+    const oc_job *job = e->subject->job;
+    for (int copy = 0; copy < copies; copy++)
+        for (uint32_t i = 0; i < job->parameter_count; i++)
+            add_life(e, step->start_ns, step->end_ns, step_tensor(job->parameters[i].bytes, OC_CATEGORY_TEMPORARY, iteration));
+}
+
+/* One parameter after the other: each makes `copies` temporaries, of which the last lives until the next parameter's is ready. */
+static void emit_loop(emitter *e, int copies, const oc_window *step, uint32_t iteration) {
+    const oc_job *job = e->subject->job;
+    uint32_t left = OC_NONE;
+    for (uint32_t i = 0; copies && i < job->parameter_count; i++) {
+        uint32_t previous = OC_NONE;
+        for (int copy = 0; copy < copies; copy++) {
+            uint32_t number = add_tensor(e, step_tensor(job->parameters[i].bytes, OC_CATEGORY_TEMPORARY, iteration));
+            emit(e, step->start_ns, number, 0, IN_SEQUENCE);
+            if (previous != OC_NONE)
+                emit(e, step->start_ns, previous, 1, IN_SEQUENCE);
+            previous = number;
+        }
+        if (left != OC_NONE)
+            emit(e, step->start_ns, left, 1, IN_SEQUENCE);
+        left = previous;
+    }
+    if (left != OC_NONE)
+        emit(e, step->end_ns, left, 1, FREE_FIRST);
+}
+
+/* Full-size state tensors per parameter: as the recording shows, else the table's default. */
+static int state_copies(emitter *e, const oc_optimizer *optimizer, int is_recorded) {
+    const oc_job *job = e->subject->job;
+    int copies = optimizer->state_copies;
+    if (!is_recorded || optimizer->is_factored || !job->parameter_bytes)
+        return copies;
+    if (job->recorded_state_bytes) {
+        int64_t seen = (job->recorded_state_bytes + job->parameter_bytes / 2) / job->parameter_bytes;
+        if (seen != copies)
+            oc_assumptions_add(&e->plan->assumptions, "%s keeps %lld copies of the parameters as its state, as recorded", optimizer->name, (long long)seen);
+        return (int)seen;
+    }
+    if (job->unseen_parameter_count && copies == 0 && job->step_multiplies) {
+        oc_assumptions_add(&e->plan->assumptions, "%s multiplies in its step, so it was taken to use momentum: one copy of the parameters", optimizer->name);
+        return 1;
+    }
+    if (job->unseen_parameter_count)
+        oc_assumptions_add(&e->plan->assumptions,
+                           "the profile began after the optimizer had made its state: counted for %s with default arguments (%d copies of the parameters)",
+                           optimizer->name, copies);
+    return copies;
+}
+
+static oc_status resolve_form(const oc_optimizer *optimizer, oc_foreach wanted, oc_foreach *form, oc_error *error) {
+    *form = wanted != OC_FOREACH_AUTO ? wanted : optimizer->is_foreach_default ? OC_FOREACH_ON : OC_FOREACH_OFF;
+    if (*form == OC_FOREACH_ON && optimizer->foreach_copies < 0)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "%s has no foreach form that is known here: use foreach off", optimizer->name);
+    if (*form == OC_FOREACH_FUSED && !optimizer->has_fused)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "%s has no fused form: use foreach on or off", optimizer->name);
+    return OC_OK;
+}
+
+static oc_status emit_optimizer(emitter *e, const oc_options *options, int is_recorded, oc_error *error) {
+    const oc_optimizer *optimizer = e->plan->optimizer;
+    const oc_analysis *a = e->subject->analysis;
+    oc_foreach form;
+    oc_status status = resolve_form(optimizer, options->foreach, &form, error);
+    if (status != OC_OK)
+        return status;
+    oc_windows steps = a->steps;
+    if (!steps.count) { /* a step was asked for that was not recorded: at the end of every backward pass */
+        steps = a->passes;
+        oc_assumptions_add(&e->plan->assumptions, "the profile has no optimizer step; one of %s was added after every backward pass", optimizer->name);
+    }
+    for (uint32_t i = 0; i < steps.count; i++) {
+        oc_window step = a->steps.count ? steps.items[i] : (oc_window){steps.items[i].end_ns, steps.items[i].end_ns + 1};
+        if (i == 0)
+            emit_state(e, optimizer, state_copies(e, optimizer, is_recorded), optimizer->is_state_built ? a->first_ns - 1 : step.start_ns);
+        uint32_t iteration = oc_analysis_iteration(a, step.start_ns);
+        if (form == OC_FOREACH_ON)
+            emit_foreach(e, optimizer->foreach_copies, &step, iteration);
+        else if (form == OC_FOREACH_OFF)
+            emit_loop(e, optimizer->loop_copies, &step, iteration);
+    }
+    static const char *const forms[] = {"", "foreach form, the default on CUDA", "loop", "fused form"};
+    const char *text = forms[form];
+    if (form == OC_FOREACH_ON && options->foreach == OC_FOREACH_ON)
+        text = "foreach form";
+    int copies = form == OC_FOREACH_ON ? optimizer->foreach_copies : 0;
+    if (copies)
+        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s, with temporaries of %d %s of the parameters", optimizer->name, text, copies,
+                           copies == 1 ? "copy" : "copies");
+    else
+        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s", optimizer->name, text);
+    return OC_OK;
+}
+
+/* Which optimizer, and whether its recorded blocks are replayed because the table does not know it. */
+static oc_status choose_optimizer(emitter *e, const oc_options *options, int *is_recorded, int *is_replayed, oc_error *error) {
+    const oc_analysis *a = e->subject->analysis;
+    oc_plan *plan = e->plan;
+    *is_recorded = strcmp(options->optimizer, "recorded") == 0;
+    *is_replayed = 0;
+    if (!*is_recorded) {
+        plan->optimizer = oc_optimizer_find(options->optimizer);
+        if (!plan->optimizer) {
+            char names[200] = "recorded";
+            for (size_t i = 0; oc_optimizer_at(i); i++) {
+                strncat(names, ", ", sizeof names - strlen(names) - 1);
+                strncat(names, oc_optimizer_at(i)->name, sizeof names - strlen(names) - 1);
+            }
+            return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "unknown optimizer \"%s\": known are %s", options->optimizer, names);
+        }
+        plan->optimizer_name = plan->optimizer->name;
+        if (!e->subject->job->parameter_count)
+            return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
+                                "optimizer %s: this profile trains nothing (no gradients), so an optimizer has nothing to do", plan->optimizer->name);
+        return OC_OK;
+    }
+    if (!a->optimizer)
+        return OC_OK;
+    plan->optimizer_name = oc_intern_text(a->names, a->optimizer, NULL);
+    plan->optimizer = oc_optimizer_find(plan->optimizer_name);
+    *is_replayed = !plan->optimizer;
+    if (*is_replayed) {
+        plan->optimizer_state_bytes = e->subject->job->recorded_state_bytes;
+        oc_warnings_add(&plan->warnings, "unknown_optimizer", 1, OC_NO_OFFSET,
+                        "no rule for the optimizer %s: its tensors are taken as the CPU made them", plan->optimizer_name);
+    }
+    if (a->other_optimizer)
+        oc_warnings_add(&plan->warnings, "several_optimizers", 1, OC_NO_OFFSET,
+                        "the profile has steps of %s and %s; all parameters are counted as belonging to the first", plan->optimizer_name,
+                        oc_intern_text(a->names, a->other_optimizer, NULL));
+    return OC_OK;
+}
+
+/* ---- library workspaces ---- */
+
+/* When the operator's own output has been allocated, else its start. */
+static int64_t output_time(const oc_analysis *a, uint32_t op) {
+    for (uint32_t i = 0; i < a->block_count; i++)
+        if (a->blocks[i].producer == op && !a->blocks[i].is_scratch)
+            return a->blocks[i].birth_ns;
+    return a->ops[op].at.start_ns;
+}
+
+/* cuBLAS keeps one workspace per thread and handle: the caller's from the first matrix product on, autograd's from the first in
+ * backward on. Asked for after the operator's output (CUDA log of PyTorch 2.6). */
+static void emit_workspaces(emitter *e, const oc_options *options) {
+    const oc_subject *s = e->subject;
+    int version = options->torch_version;
+    if (!version && s->analysis->trace->metadata.torch_version)
+        version = oc_torch_version(oc_intern_text(s->analysis->names, s->analysis->trace->metadata.torch_version, NULL));
+    int64_t bytes = oc_gpu_cublas_workspace_bytes(options->gpu, version ? version : OC_DEFAULT_TORCH);
+    const uint32_t firsts[] = {s->job->first_matmul, s->job->first_backward_matmul};
+    for (size_t i = 0; i < 2; i++) {
+        if (firsts[i] == OC_NONE)
+            continue;
+        int64_t time_ns = output_time(s->analysis, firsts[i]);
+        add_life(e, time_ns, OC_NEVER,
+                 (oc_tensor){bytes, firsts[i], OC_NONE, oc_analysis_iteration(s->analysis, time_ns), OC_CATEGORY_WORKSPACE,
+                             (uint8_t)oc_analysis_phase(s->analysis, time_ns)});
+    }
+}
+
+/* ---- the sequence ---- */
+
+static int compare_events(const void *a, const void *b) {
+    const event *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+static int write_requests(emitter *e, oc_arena *arena) {
+    oc_plan *plan = e->plan;
+    plan->tensor_count = (uint32_t)e->tensors.count;
+    plan->tensors = oc_list_flatten(&e->tensors, arena);
+    uint32_t count = (uint32_t)e->events.count;
+    event *events = oc_list_flatten(&e->events, arena);
+    plan->requests = oc_arena_alloc(arena, count, sizeof *plan->requests);
+    enum { UNBORN, LIVE, DEAD };
+    uint8_t *state = oc_arena_alloc(arena, plan->tensor_count, 1);
+    if (!plan->tensors || !events || !plan->requests || !state)
+        return 0;
+    if (count)
+        qsort(events, count, sizeof *events, compare_events);
+    for (uint32_t i = 0; i < count; i++) {
+        const event *from = &events[i];
+        int is_due = state[from->tensor] == (from->is_free ? LIVE : UNBORN);
+        state[from->tensor] = from->is_free ? DEAD : state[from->tensor] == UNBORN ? LIVE : state[from->tensor];
+        if (!is_due)
+            continue; /* freed before or when it is made: it never lives */
+        plan->requests[plan->request_count++] =
+            (oc_request){from->time_ns, from->is_free ? 0 : plan->tensors[from->tensor].bytes, from->tensor};
+    }
+    return 1;
+}
+
+static oc_status check_batch(oc_plan *plan, const oc_subject *subject, const oc_options *options, oc_error *error) {
+    const oc_scale *scale = subject->scale;
+    plan->batch = options->batch ? options->batch : scale->batch;
+    if (scale->difference || !options->batch || options->batch == scale->batch)
+        return OC_OK;
+    if (!scale->batch)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
+                            "batch %lld: the batch size of this profile cannot be seen, so it cannot be changed; give a second profile of the same job at "
+                            "another batch size, both recorded with record_shapes=True or examples/record.py", (long long)options->batch);
+    return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
+                        "batch %lld: one profile tells only its own batch size, %lld; give a second profile of the same job at another batch size",
+                        (long long)options->batch, (long long)scale->batch);
+}
+
+oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_options *options, oc_arena *arena, oc_error *error) {
+    emitter e = {.plan = plan, .subject = subject};
+    oc_list_init(&e.events, arena, sizeof(event));
+    oc_list_init(&e.tensors, arena, sizeof(oc_tensor));
+    int is_recorded, is_replayed;
+    oc_status status = check_batch(plan, subject, options, error);
+    if (status == OC_OK)
+        status = choose_optimizer(&e, options, &is_recorded, &is_replayed, error);
+    if (status != OC_OK)
+        return status;
+    emit_unseen(&e);
+    emit_blocks(&e, options, is_replayed);
+    if (plan->optimizer)
+        status = emit_optimizer(&e, options, is_recorded, error);
+    emit_workspaces(&e, options);
+    if (status == OC_OK && (e.is_out_of_memory || !write_requests(&e, arena)))
+        status = oc_error_set_memory(error);
+    return status;
+}

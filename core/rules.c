@@ -1,0 +1,132 @@
+/* Each rule is a function over the blocks. Order matters: what an earlier rule dropped, later ones leave alone. */
+#include "rules.h"
+
+#include <stdlib.h>
+
+enum { SCALAR_BYTES = 8, REACH_OF_CLONE = 3 };
+
+typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MATH, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
+
+static const oc_rule rules[] = {
+    [RECORDED] = {"as recorded", "allocator logs of CUDA training steps: same tensors, order and lifetimes (PyTorch 2.6)"},
+    [SCRATCH] = {"CPU scratch", "a block freed inside the operator that made it is the CPU kernel's workspace (oneDNN reorders, im2col, thread buffers)"},
+    [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator; CUDA kernels take it as an argument (TensorIterator)"},
+    [HOST] = {"host memory", "data sets that only the DataLoader reads, step counters of optimizers"},
+    [ATTENTION_MATH] = {"attention without scores", "CUDA's memory-efficient kernel (_scaled_dot_product_efficient_attention) never makes the [batch, heads, L, S] tensors"},
+    [ATTENTION_FLASH] = {"attention output layout", "CUDA's kernel writes [batch, L, heads, head size], so the copy after transpose is a view of the output"},
+    [DROPOUT_MASK] = {"dropout mask", "fused_dropout_kernel (native/cuda/Dropout.cu) keeps one byte per element instead of the noise"},
+};
+
+_Static_assert(sizeof rules / sizeof rules[0] == RULE_COUNT, "one row per rule");
+
+const oc_rule *oc_rules_at(size_t index) {
+    return index < RULE_COUNT ? &rules[index] : NULL;
+}
+
+static void drop(oc_decision *decision, rule_index rule) {
+    decision->is_dropped = 1;
+    decision->rule = (uint8_t)rule;
+}
+
+static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, const oc_job *job) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (block->is_scratch)
+            drop(&decisions[i], SCRATCH);
+        else if (job->roles[i] == OC_ROLE_HOST)
+            drop(&decisions[i], HOST);
+        else if (block->bytes <= SCALAR_BYTES && block->op == OC_NONE)
+            drop(&decisions[i], WRAPPED_NUMBER);
+    }
+}
+
+static int compare_bytes(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The sizes of all softmax results inside attention: those of the scores. Sorted. */
+static int64_t *score_sizes(const oc_analysis *analysis, oc_arena *scratch, uint32_t *count) {
+    int64_t *sizes = oc_arena_alloc(scratch, analysis->block_count, sizeof *sizes);
+    *count = 0;
+    if (!sizes)
+        return NULL;
+    for (uint32_t i = 0; i < analysis->block_count; i++)
+        if ((analysis->blocks[i].around & OC_CLASS_ATTENTION_MATH) && (analysis->blocks[i].around & OC_CLASS_SOFTMAX))
+            sizes[(*count)++] = analysis->blocks[i].bytes;
+    if (*count)
+        qsort(sizes, *count, sizeof *sizes, compare_bytes);
+    return sizes;
+}
+
+/* Forward: everything of the scores' size inside attention, its dropout and its guarded softmax. Backward: the same sizes in
+ * nodes of operators inside attention. */
+static int drop_attention_scores(oc_decision *decisions, const oc_analysis *analysis, oc_arena *scratch) {
+    uint32_t count;
+    int64_t *sizes = score_sizes(analysis, scratch, &count);
+    if (!sizes)
+        return 0;
+    for (uint32_t i = 0; count && i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        int has_size = bsearch(&block->bytes, sizes, count, sizeof *sizes, compare_bytes) != NULL;
+        int is_forward = (block->around & OC_CLASS_ATTENTION_MATH) &&
+                         (has_size || (block->around & (OC_CLASS_SAFE_SOFTMAX | OC_CLASS_DROPOUT)));
+        int is_backward = block->is_backward && has_size && block->forward_op != OC_NONE &&
+                          (analysis->around[block->forward_op] & OC_CLASS_ATTENTION_MATH);
+        if (!decisions[i].is_dropped && (is_forward || is_backward))
+            drop(&decisions[i], ATTENTION_MATH);
+    }
+    return 1;
+}
+
+/* The CPU's flash kernel writes [batch, heads, L, head size] and the model copies it after transpose; on CUDA both are one
+ * storage, alive until the later of the two is freed. The copy is among the next surviving blocks. */
+static void join_flash_output(oc_decision *decisions, const oc_analysis *analysis) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (!(block->around & OC_CLASS_ATTENTION_FLASH) || block->is_backward || block->kind != OC_BLOCK_TENSOR || block->is_scratch)
+            continue;
+        int seen = 0;
+        for (uint32_t k = i + 1; k < analysis->block_count && seen < REACH_OF_CLONE; k++) {
+            const oc_block *copy = &analysis->blocks[k];
+            if (copy->kind != OC_BLOCK_TENSOR || copy->is_scratch)
+                continue;
+            seen++;
+            if (copy->bytes != block->bytes || !(copy->around & OC_CLASS_CLONE) || (copy->around & OC_CLASS_ATTENTION_FLASH) || copy->is_backward)
+                continue;
+            drop(&decisions[k], ATTENTION_FLASH);
+            if (copy->death_ns > decisions[i].death_ns)
+                decisions[i].death_ns = copy->death_ns;
+            decisions[i].rule = ATTENTION_FLASH;
+            break;
+        }
+    }
+}
+
+static void shrink_dropout_noise(oc_decision *decisions, const oc_analysis *analysis) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (decisions[i].is_dropped || !(block->around & OC_CLASS_DROPOUT) || (analysis->own[block->producer] & OC_CLASS_MUL))
+            continue;
+        const oc_op *dropout = &analysis->ops[oc_analysis_find_around(analysis, block->op, OC_CLASS_DROPOUT)];
+        int64_t element_bytes = oc_shape_element_bytes(oc_intern_text(analysis->names, dropout->types, NULL), 0);
+        decisions[i].divisor = element_bytes ? (uint32_t)element_bytes : 4;
+        decisions[i].rule = DROPOUT_MASK;
+    }
+}
+
+oc_decision *oc_rules_decide(const oc_analysis *analysis, const oc_job *job, oc_arena *arena, oc_arena *scratch) {
+    oc_decision *decisions = oc_arena_alloc(arena, analysis->block_count, sizeof *decisions);
+    if (!decisions)
+        return NULL;
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        decisions[i].divisor = 1;
+        decisions[i].death_ns = analysis->blocks[i].death_ns;
+    }
+    drop_cpu_only(decisions, analysis, job);
+    if (!drop_attention_scores(decisions, analysis, scratch))
+        return NULL;
+    join_flash_output(decisions, analysis);
+    shrink_dropout_noise(decisions, analysis);
+    return decisions;
+}

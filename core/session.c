@@ -1,0 +1,300 @@
+/* Implements oomcast.h: owns the arenas, runs the stages, keeps the first error. */
+#include "oomcast.h"
+
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROFILE_LIMIT = 2 };
+
+#ifdef __EMSCRIPTEN__
+#define DEFAULT_BUDGET_BYTES ((size_t)1536 << 20)
+#else
+#define DEFAULT_BUDGET_BYTES ((size_t)1 << 30)
+#endif
+
+typedef struct profile {
+    oc_trace trace;
+    oc_analysis analysis;
+    oc_job job;
+} profile;
+
+struct oc_session {
+    oc_budget budget;
+    oc_arena trace_arena, scratch;
+    oc_arena result_arenas[2]; /* the last answer lives in one, the next is made in the other */
+    int result_index;
+    oc_interner names;
+    oc_error error;         /* of reading: the first, for good */
+    oc_error options_error; /* of the last simulation */
+    profile *profiles[PROFILE_LIMIT];
+    int profile_count;
+    int is_finished;
+    oc_decision *decisions;
+    oc_scale scale;
+    char *summary;
+    size_t summary_length;
+    oc_columns columns;
+};
+
+static oc_status set_state_error(oc_session *session, const char *message) {
+    return oc_error_set(&session->error, OC_STATE, OC_NO_OFFSET, "%s", message);
+}
+
+static oc_status open_profile(oc_session *session) {
+    profile *new = oc_arena_alloc(&session->trace_arena, 1, sizeof *new);
+    if (!new)
+        return oc_error_set_memory(&session->error);
+    session->profiles[session->profile_count++] = new;
+    session->error.profile = session->profile_count - 1;
+    return oc_trace_open(&new->trace, &session->trace_arena, &session->names, &session->error);
+}
+
+oc_session *oc_session_open(size_t budget_bytes) {
+    oc_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return NULL;
+    session->budget.limit_bytes = budget_bytes ? budget_bytes : DEFAULT_BUDGET_BYTES;
+    oc_arena_init(&session->trace_arena, &session->budget);
+    oc_arena_init(&session->result_arenas[0], &session->budget);
+    oc_arena_init(&session->result_arenas[1], &session->budget);
+    oc_arena_init(&session->scratch, &session->budget);
+    session->error.name = session->options_error.name = oc_status_name(OC_OK);
+    session->options_error.profile = -1;
+    if (!oc_interner_init(&session->names, &session->trace_arena) || open_profile(session) != OC_OK) {
+        oc_session_close(session);
+        return NULL;
+    }
+    return session;
+}
+
+static oc_trace *current_trace(oc_session *session) {
+    return &session->profiles[session->profile_count - 1]->trace;
+}
+
+oc_status oc_session_feed(oc_session *session, const void *bytes, size_t length) {
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (session->is_finished)
+        return set_state_error(session, "bytes were fed after the session was finished");
+    oc_status status = oc_trace_feed(current_trace(session), bytes, length);
+    session->error.event_index = current_trace(session)->reader.event_count;
+    return status;
+}
+
+oc_status oc_session_next_profile(oc_session *session) {
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (session->is_finished || session->profile_count == PROFILE_LIMIT)
+        return set_state_error(session, "a session takes two profiles at most: the same job at two batch sizes");
+    oc_status status = oc_trace_finish(current_trace(session));
+    return status == OC_OK ? open_profile(session) : status;
+}
+
+static oc_status analyze_profile(oc_session *session, int index) {
+    profile *p = session->profiles[index];
+    session->error.profile = index;
+    oc_status status = oc_analyze(&p->analysis, &p->trace, &session->names, &session->trace_arena, &session->scratch, &session->error);
+    oc_arena_reset(&session->scratch);
+    if (status == OC_OK)
+        status = oc_job_read(&p->job, &p->analysis, &session->trace_arena, &session->scratch, &session->error);
+    oc_arena_reset(&session->scratch);
+    return status;
+}
+
+static oc_status match_profiles(oc_session *session) {
+    profile *a = session->profiles[0], *b = session->profile_count > 1 ? session->profiles[1] : NULL;
+    session->error.profile = -1;
+    session->decisions = oc_rules_decide(&a->analysis, &a->job, &session->trace_arena, &session->scratch);
+    oc_arena_reset(&session->scratch);
+    if (!session->decisions)
+        return oc_error_set_memory(&session->error);
+    session->scale = (oc_scale){a->job.batch_size, 0, NULL};
+    if (!b)
+        return OC_OK;
+    return oc_scale_match(&session->scale, &a->analysis, &a->job, &b->analysis, &b->job, &session->trace_arena, &session->error);
+}
+
+oc_status oc_session_finish(oc_session *session) {
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (session->is_finished)
+        return set_state_error(session, "the session was finished twice");
+    session->is_finished = 1;
+    oc_status status = oc_trace_finish(current_trace(session));
+    for (int i = 0; status == OC_OK && i < session->profile_count; i++)
+        status = analyze_profile(session, i);
+    if (status == OC_OK)
+        status = match_profiles(session);
+    return status;
+}
+
+/* ---- simulation ---- */
+
+/* General assumptions, the same for every job. */
+static void assume_surroundings(oc_plan *plan, const oc_session *session, const oc_options *options) {
+    const oc_job *job = &session->profiles[0]->job;
+    oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, default caching allocator");
+    oc_assumptions_add(&plan->assumptions, "CUDA context %d MiB and libraries %d MiB beside the allocator: typical values, they differ by card and driver",
+                       OC_CONTEXT_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
+    oc_assumptions_add(&plan->assumptions, "workspaces that cuDNN chooses for convolutions cannot be seen from a CPU and are not counted");
+    if (!options->gpu && options->capacity_bytes)
+        oc_assumptions_add(&plan->assumptions, "no GPU named: workspaces of a card of compute capability 8.x");
+    if (session->scale.difference)
+        oc_assumptions_add(&plan->assumptions, "sizes are a straight line through the two recorded batch sizes %lld and %lld", (long long)session->scale.batch,
+                           (long long)session->scale.other_batch);
+    if (job->batch_source == OC_BATCH_LOADER || job->batch_source == OC_BATCH_INPUT)
+        oc_assumptions_add(&plan->assumptions, "the recorded batch size was read off %s",
+                           job->batch_source == OC_BATCH_LOADER ? "the tensors that the DataLoader hands over" : "the first operator's input");
+    if (job->unseen_parameter_count)
+        oc_assumptions_add(&plan->assumptions, "%u of %u parameters were made before the profile began and are taken from their gradients",
+                           job->unseen_parameter_count, job->parameter_count);
+    if (job->unseen_batch_count)
+        oc_assumptions_add(&plan->assumptions, "the first batch was fetched before the profile began and is taken to be like the next");
+}
+
+static void warn_about_job(oc_plan *plan, const oc_session *session) {
+    const oc_analysis *a = &session->profiles[0]->analysis;
+    const oc_job *job = &session->profiles[0]->job;
+    if (job->is_compiled)
+        oc_warnings_add(&plan->warnings, "compiled", 1, OC_NO_OFFSET,
+                        "the model was compiled (torch.compile): compiled code allocates otherwise on a GPU; record it without compiling");
+    if (!job->parameter_bytes)
+        oc_warnings_add(&plan->warnings, "no_parameters", 1, OC_NO_OFFSET,
+                        "no parameters were found: the model was built before the profile began and nothing is trained in it, so its weights are missing in "
+                        "all figures; start the profile before building the model");
+    int has_batch = 0;
+    for (uint32_t i = 0; i < a->block_count && !has_batch; i++)
+        has_batch = a->blocks[i].kind == OC_BLOCK_BATCH && !a->blocks[i].is_scratch;
+    if (a->loads.count && !has_batch)
+        oc_warnings_add(&plan->warnings, "unseen_batches", a->loads.count, OC_NO_OFFSET,
+                        "the DataLoader's batches were made in worker processes, which the profiler does not see: they are missing in all figures; record "
+                        "with num_workers=0");
+}
+
+/* All runs of the allocator for one plan. */
+static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *plan, int64_t limit_bytes, oc_arena *arena) {
+    oc_run *runs = oc_arena_alloc(arena, 3, sizeof *runs);
+    oc_usage *need_usage = oc_arena_alloc(arena, plan->request_count, sizeof *need_usage);
+    oc_usage *usage = limit_bytes ? oc_arena_alloc(arena, plan->request_count, sizeof *usage) : need_usage;
+    oc_allocator *allocator = oc_allocator_open(arena, plan->tensor_count);
+    if (!runs || !need_usage || !usage || !allocator)
+        return oc_error_set_memory(&session->options_error);
+    oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2];
+    oc_simulate(allocator, plan->requests, plan->request_count, INT64_MAX, 0, need_usage, need);
+    if (limit_bytes)
+        oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes, 0, usage, run);
+    oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes ? limit_bytes : INT64_MAX, 1, NULL, rising);
+    f->minimum_bytes = oc_simulate_minimum(allocator, plan->requests, plan->request_count, need->peak.reserved_bytes);
+    f->need = need;
+    f->need_usage = need_usage;
+    f->run = run;
+    f->usage = usage;
+    f->run_rising = rising;
+    return OC_OK;
+}
+
+static oc_status answer(oc_session *session, const oc_options *options, oc_arena *arena) {
+    const profile *first = session->profiles[0];
+    oc_subject subject = {&first->analysis, &first->job, session->decisions, &session->scale};
+    oc_plan *plan = oc_arena_alloc(arena, 1, sizeof *plan);
+    if (!plan)
+        return oc_error_set_memory(&session->options_error);
+    oc_status status = oc_orchestrate(plan, &subject, options, arena, &session->options_error);
+    if (status != OC_OK)
+        return status;
+    assume_surroundings(plan, session, options);
+    warn_about_job(plan, session);
+    oc_findings findings = {.subject = &subject,
+                            .other = session->profile_count > 1 ? &session->profiles[1]->analysis : NULL,
+                            .options = options,
+                            .plan = plan};
+    if (options->capacity_bytes)
+        findings.usable_bytes = options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes;
+    status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
+    if (status != OC_OK)
+        return status;
+    oc_columns columns = {{NULL}, {0}};
+    char *summary = NULL;
+    if (oc_report_columns(&columns, &findings, arena))
+        summary = oc_report_json(&findings, &columns, arena, &session->scratch);
+    oc_arena_reset(&session->scratch);
+    if (!summary)
+        return oc_error_set_memory(&session->options_error);
+    session->columns = columns;
+    session->summary = summary;
+    session->summary_length = strlen(summary);
+    return OC_OK;
+}
+
+oc_status oc_session_simulate(oc_session *session, const char *options_text, size_t length) {
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (!session->is_finished)
+        return set_state_error(session, "simulate was called before finish");
+    session->options_error.status = OC_OK;
+    session->options_error.name = oc_status_name(OC_OK);
+    session->options_error.message[0] = 0;
+    oc_options options;
+    oc_status status = oc_options_read(&options, options_text, length, &session->options_error);
+    if (status != OC_OK)
+        return status;
+    int next = !session->result_index;
+    status = answer(session, &options, &session->result_arenas[next]);
+    if (status == OC_OK)
+        session->result_index = next;
+    oc_arena_reset(&session->result_arenas[!session->result_index]); /* the old answer, or what a failed one left */
+    return status;
+}
+
+/* ---- what a session tells ---- */
+
+const char *oc_session_summary(const oc_session *session, size_t *length) {
+    if (length)
+        *length = session->summary ? session->summary_length : 0;
+    return session->summary;
+}
+
+const double *oc_session_column(const oc_session *session, oc_column column, size_t *length) {
+    int is_there = session->summary && column >= 0 && column < OC_COLUMN_COUNT;
+    if (length)
+        *length = is_there ? session->columns.length[column] : 0;
+    return is_there ? session->columns.data[column] : NULL;
+}
+
+const oc_error *oc_session_error(const oc_session *session) {
+    return session->error.status != OC_OK ? &session->error : &session->options_error;
+}
+
+void oc_session_facts(const oc_session *session, uint64_t *text_bytes, uint64_t *event_count, size_t *peak_bytes) {
+    uint64_t bytes = 0, events = 0;
+    for (int i = 0; i < session->profile_count; i++) {
+        bytes += session->profiles[i]->trace.reader.offset;
+        events += session->profiles[i]->trace.reader.event_count;
+    }
+    if (text_bytes)
+        *text_bytes = bytes;
+    if (event_count)
+        *event_count = events;
+    if (peak_bytes)
+        *peak_bytes = session->budget.peak_bytes;
+}
+
+void oc_session_close(oc_session *session) {
+    if (!session)
+        return;
+    oc_arena_close(&session->trace_arena);
+    oc_arena_close(&session->result_arenas[0]);
+    oc_arena_close(&session->result_arenas[1]);
+    oc_arena_close(&session->scratch);
+    free(session);
+}
+
+char *oc_gpus_json(void) {
+    return oc_report_gpus();
+}
+
+void oc_free_text(char *text) {
+    free(text);
+}

@@ -1,0 +1,102 @@
+/* A small walker over the profiler's shape texts; they come from a file and may hold anything. */
+#include "shape.h"
+
+#include <string.h>
+
+/* Moves to the start of the n-th element of the array that `at` points to; NULL if there is none. */
+static const char *element(const char *at, unsigned n) {
+    if (*at != '[')
+        return NULL;
+    at++;
+    int depth = 0;
+    while (*at == ' ')
+        at++;
+    if (*at == ']')
+        return NULL;
+    for (; *at && n; at++) {
+        if (*at == '"') {
+            for (at++; *at && *at != '"'; at++)
+                if (*at == '\\' && at[1])
+                    at++;
+            if (!*at)
+                return NULL;
+        } else if (*at == '[') {
+            depth++;
+        } else if (*at == ']') {
+            if (depth-- == 0)
+                return NULL;
+        } else if (*at == ',' && depth == 0) {
+            n--;
+        }
+    }
+    while (*at == ' ')
+        at++;
+    return *at ? at : NULL;
+}
+
+int oc_shape_read(const char *dims_text, unsigned input, oc_shape *shape) {
+    const char *at = element(dims_text, input);
+    shape->rank = 0;
+    if (!at || *at != '[')
+        return 0;
+    at++;
+    for (;;) {
+        while (*at == ' ' || *at == ',')
+            at++;
+        if (*at == ']')
+            return 1;
+        if (*at < '0' || *at > '9' || shape->rank == OC_RANK_LIMIT)
+            return 0;
+        int64_t value = 0;
+        for (; *at >= '0' && *at <= '9'; at++) {
+            if (value > INT64_MAX / 16)
+                return 0;
+            value = value * 10 + (*at - '0');
+        }
+        shape->dims[shape->rank++] = value;
+    }
+}
+
+int64_t oc_shape_list_count(const char *dims_text, unsigned input) {
+    const char *list = element(dims_text, input);
+    if (!list || list[0] != '[' || list[1] != '[')
+        return -1;
+    int64_t count = 0;
+    int depth = 0;
+    for (const char *at = list; *at; at++) {
+        if (*at == '[') {
+            depth++;
+            count += depth == 2;
+        } else if (*at == ']' && --depth == 0) {
+            return count;
+        }
+    }
+    return -1;
+}
+
+int64_t oc_shape_element_bytes(const char *types_text, unsigned input) {
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } types[] = {
+        {"\"float\"", 4}, {"\"long int\"", 8}, {"\"c10::BFloat16\"", 2}, {"\"c10::Half\"", 2}, {"\"double\"", 8}, {"\"int\"", 4},
+        {"\"bool\"", 1}, {"\"unsigned char\"", 1}, {"\"signed char\"", 1}, {"\"short int\"", 2}, {"\"c10::complex<float>\"", 8},
+        {"\"c10::complex<double>\"", 16}, {"\"c10::Float8_e4m3fn\"", 1}, {"\"c10::Float8_e5m2\"", 1}, {"\"long\"", 8}, {"\"short\"", 2},
+        {"\"__int64\"", 8}, {"\"long long\"", 8},
+    };
+    const char *at = element(types_text, input);
+    for (size_t i = 0; at && i < sizeof types / sizeof types[0]; i++)
+        if (strncmp(at, types[i].name, strlen(types[i].name)) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+int64_t oc_shape_element_count(const oc_shape *shape) {
+    int64_t count = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] && count > INT64_MAX / shape->dims[i])
+            return -1;
+        count *= shape->dims[i];
+    }
+    return count;
+}

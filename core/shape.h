@@ -1,0 +1,27 @@
+/* Reading of "Input Dims", "Input Strides" and "Input type" as the profiler writes them: [[16, 3], [], [[4], [4]]] and
+ * ["float", "Scalar", "TensorList"]. Inputs are counted from 0. */
+#ifndef OC_SHAPE_H
+#define OC_SHAPE_H
+
+#include "json.h"
+
+enum { OC_RANK_LIMIT = 16 };
+
+typedef struct oc_shape {
+    int rank; /* 0 for a scalar tensor and for what is no tensor */
+    int64_t dims[OC_RANK_LIMIT];
+} oc_shape;
+
+/* The shape of one input; 0 if there is no such input, it is a list of tensors, or its rank is above OC_RANK_LIMIT. */
+int oc_shape_read(const char *dims_text, unsigned input, oc_shape *shape);
+
+/* How many tensors the list at `input` has; -1 if that input is no list. */
+int64_t oc_shape_list_count(const char *dims_text, unsigned input);
+
+/* Bytes of an element of one input by its type; 0 if it is no tensor or the type is unknown. */
+int64_t oc_shape_element_bytes(const char *types_text, unsigned input);
+
+/* Product of the dimensions (1 for rank 0), or -1 on overflow. */
+int64_t oc_shape_element_count(const oc_shape *shape);
+
+#endif
