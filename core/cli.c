@@ -240,11 +240,14 @@ static void print_verdict(const cJSON *result) {
         name = "this capacity";
     if (strcmp(verdict, "fits") == 0)
         printf("FITS on %s: %s to spare.\n", name, size_text(usable - peak));
+    else if (strcmp(verdict, "tight") == 0 && need_bytes > usable)
+        printf("TIGHT on %s: it runs, but only by releasing cached memory. Without a limit it would reserve %s; usable are %s.\n", name,
+               size_text(need_bytes), size_text(usable));
     else if (strcmp(verdict, "tight") == 0)
-        printf("TIGHT on %s: it runs, but only just (%s to spare; without a limit it would reserve %s).\n", name, size_text(usable - peak),
-               size_text(need_bytes));
+        printf("TIGHT on %s: it runs with %s to spare, less than the estimate may be off.\n", name, size_text(usable - peak));
     else
-        printf("DOES NOT FIT on %s: out of memory. Without a limit it would reserve %s of %s usable.\n", name, size_text(need_bytes), size_text(usable));
+        printf("DOES NOT FIT on %s: out of memory. Without a limit it would reserve %s; usable are %s.\n", name, size_text(need_bytes),
+               size_text(usable));
 }
 
 static void print_sizes(const cJSON *result) {

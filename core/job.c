@@ -380,6 +380,19 @@ static int find_step_multiplication(const oc_analysis *analysis) {
     return 0;
 }
 
+/* The loops of torch.optim make `grad.add(param, alpha=weight_decay)`, a new tensor per parameter, for nothing else. */
+static int find_step_decay(const oc_job *job, const oc_analysis *analysis) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (block->kind != OC_BLOCK_STEP || block->producer == OC_NONE || !(analysis->own[block->producer] & OC_CLASS_ADD) || block->bytes <= SCALAR_BYTES)
+            continue;
+        for (uint32_t k = 0; k < job->parameter_count; k++)
+            if (job->parameters[k].bytes == block->bytes)
+                return 1;
+    }
+    return 0;
+}
+
 static void find_matmuls(oc_job *job, const oc_analysis *analysis) {
     job->first_matmul = job->first_backward_matmul = OC_NONE;
     for (uint32_t i = 0; i < analysis->op_count; i++) {
@@ -410,5 +423,6 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
     job->zero_grad = find_zero_grad(analysis);
     find_matmuls(job, analysis);
     job->step_multiplies = find_step_multiplication(analysis);
+    job->step_decays = find_step_decay(job, analysis);
     return OC_OK;
 }

@@ -40,6 +40,7 @@ typedef struct oc_job {
     int64_t recorded_state_bytes;  /* optimizer state seen, without scalars */
     int is_state_built;            /* the optimizer's constructor made it */
     int step_multiplies;           /* a step multiplies in place */
+    int step_decays;               /* a step adds into a new tensor as large as a parameter: weight decay on the gradient */
     int64_t batch_size;            /* recorded; 0 if unknown */
     oc_batch_source batch_source;
     oc_zero_grad zero_grad;         /* where it stands; OC_ZERO_GRAD_RECORDED if it is not annotated */

@@ -34,6 +34,7 @@ static const struct {
     {"aten::dropout", OC_CLASS_DROPOUT},
     {"aten::mul", OC_CLASS_MUL},
     {"aten::mul_", OC_CLASS_MUL_IN_PLACE},
+    {"aten::add", OC_CLASS_ADD},
     {"aten::_softmax", OC_CLASS_SOFTMAX},
     {"aten::_safe_softmax", OC_CLASS_SAFE_SOFTMAX},
     {"aten::clone", OC_CLASS_CLONE},

@@ -10,6 +10,7 @@ typedef struct oc_optimizer {
     int is_factored;        /* row and column statistics instead (Adafactor) for two dimensions and more */
     int is_state_built;     /* by the constructor; else at the first step */
     int foreach_copies;     /* temporaries of the foreach form: of all parameters at once, during a step; -1: no such form */
+    int decay_copies;       /* temporaries more with weight decay on the gradient, in either form */
     int loop_copies;        /* temporaries of the loop: new tensors per parameter, one of which lives until the next replaces it */
     int has_fused;          /* a fused form without temporaries exists */
     int is_foreach_default; /* on CUDA */

@@ -95,7 +95,10 @@ static oc_category category_of(const oc_block *block, oc_role role) {
 }
 
 static int64_t bytes_of_block(const oc_subject *subject, uint32_t block, int64_t batch) {
-    int64_t bytes = oc_scale_bytes(subject->scale, block, subject->analysis->blocks[block].bytes, batch) / subject->decisions[block].divisor;
+    const oc_decision *decision = &subject->decisions[block];
+    int64_t bytes = oc_scale_bytes(subject->scale, block, subject->analysis->blocks[block].bytes, batch);
+    /* the division first where the product could overflow; both ways are exact for whole rows */
+    bytes = bytes <= INT64_MAX / decision->multiplier ? bytes * decision->multiplier / decision->divisor : bytes / decision->divisor * decision->multiplier;
     return bytes < 1 ? 1 : bytes;
 }
 
@@ -206,7 +209,8 @@ static int state_copies(emitter *e, const oc_optimizer *optimizer, int is_record
     if (job->recorded_state_bytes) {
         int64_t seen = (job->recorded_state_bytes + job->parameter_bytes / 2) / job->parameter_bytes;
         if (seen != copies)
-            oc_assumptions_add(&e->plan->assumptions, "%s keeps %lld copies of the parameters as its state, as recorded", optimizer->name, (long long)seen);
+            oc_assumptions_add(&e->plan->assumptions, "%s keeps %lld %s of the parameters as its state, as recorded", optimizer->name, (long long)seen,
+                               seen == 1 ? "copy" : "copies");
         return (int)seen;
     }
     if (job->unseen_parameter_count && copies == 0 && job->step_multiplies) {
@@ -229,6 +233,16 @@ static oc_status resolve_form(const oc_optimizer *optimizer, oc_foreach wanted, 
     return OC_OK;
 }
 
+static void assume_form(emitter *e, const oc_optimizer *optimizer, oc_foreach form, int is_default, int copies) {
+    static const char *const forms[] = {"", "foreach form", "loop", "fused form"};
+    const char *which = is_default ? ", the default on CUDA" : "";
+    if (copies)
+        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s%s, with temporaries of %d %s of the parameters", optimizer->name, forms[form], which,
+                           copies, copies == 1 ? "copy" : "copies");
+    else
+        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s%s", optimizer->name, forms[form], which);
+}
+
 static oc_status emit_optimizer(emitter *e, const oc_options *options, int is_recorded, oc_error *error) {
     const oc_optimizer *optimizer = e->plan->optimizer;
     const oc_analysis *a = e->subject->analysis;
@@ -241,26 +255,18 @@ static oc_status emit_optimizer(emitter *e, const oc_options *options, int is_re
         steps = a->passes;
         oc_assumptions_add(&e->plan->assumptions, "the profile has no optimizer step; one of %s was added after every backward pass", optimizer->name);
     }
+    int decay = is_recorded && e->subject->job->step_decays ? optimizer->decay_copies : 0;
     for (uint32_t i = 0; i < steps.count; i++) {
         oc_window step = a->steps.count ? steps.items[i] : (oc_window){steps.items[i].end_ns, steps.items[i].end_ns + 1};
         if (i == 0)
             emit_state(e, optimizer, state_copies(e, optimizer, is_recorded), optimizer->is_state_built ? a->first_ns - 1 : step.start_ns);
         uint32_t iteration = oc_analysis_iteration(a, step.start_ns);
         if (form == OC_FOREACH_ON)
-            emit_foreach(e, optimizer->foreach_copies, &step, iteration);
+            emit_foreach(e, optimizer->foreach_copies + decay, &step, iteration);
         else if (form == OC_FOREACH_OFF)
-            emit_loop(e, optimizer->loop_copies, &step, iteration);
+            emit_loop(e, optimizer->loop_copies + decay, &step, iteration);
     }
-    static const char *const forms[] = {"", "foreach form, the default on CUDA", "loop", "fused form"};
-    const char *text = forms[form];
-    if (form == OC_FOREACH_ON && options->foreach == OC_FOREACH_ON)
-        text = "foreach form";
-    int copies = form == OC_FOREACH_ON ? optimizer->foreach_copies : 0;
-    if (copies)
-        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s, with temporaries of %d %s of the parameters", optimizer->name, text, copies,
-                           copies == 1 ? "copy" : "copies");
-    else
-        oc_assumptions_add(&e->plan->assumptions, "%s steps in its %s", optimizer->name, text);
+    assume_form(e, optimizer, form, options->foreach == OC_FOREACH_AUTO, form == OC_FOREACH_ON ? optimizer->foreach_copies + decay : 0);
     return OC_OK;
 }
 

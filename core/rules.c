@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-enum { SCALAR_BYTES = 8, REACH_OF_CLONE = 3 };
+enum { SCALAR_BYTES = 8, REACH_OF_CLONE = 3, FLOAT_BYTES = 4 };
 
-typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MATH, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
+typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MATH, ATTENTION_STATISTICS, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
 
 static const oc_rule rules[] = {
     [RECORDED] = {"as recorded", "allocator logs of CUDA training steps: same tensors, order and lifetimes (PyTorch 2.6)"},
@@ -13,6 +13,8 @@ static const oc_rule rules[] = {
     [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator; CUDA kernels take it as an argument (TensorIterator)"},
     [HOST] = {"host memory", "data sets that only the DataLoader reads, step counters of optimizers"},
     [ATTENTION_MATH] = {"attention without scores", "CUDA's memory-efficient kernel (_scaled_dot_product_efficient_attention) never makes the [batch, heads, L, S] tensors"},
+    [ATTENTION_STATISTICS] = {"attention statistics", "in place of the softmax that the CPU keeps for backward: logsumexp, float [batch, heads, L up to a multiple of 32] "
+                                                      "(_efficient_attention_forward, native/transformers/cuda/attention.cu)"},
     [ATTENTION_FLASH] = {"attention output layout", "CUDA's kernel writes [batch, L, heads, head size], so the copy after transpose is a view of the output"},
     [DROPOUT_MASK] = {"dropout mask", "fused_dropout_kernel (native/cuda/Dropout.cu) keeps one byte per element instead of the noise"},
 };
@@ -59,6 +61,26 @@ static int64_t *score_sizes(const oc_analysis *analysis, oc_arena *scratch, uint
     return sizes;
 }
 
+/* The softmax that autograd saves becomes a logsumexp per row; its shape is that of the scores, [..., L, S]. 0 if it is not saved or its
+ * shape is unknown. */
+static int shrink_to_statistics(oc_decision *decision, const oc_analysis *analysis, const oc_block *block) {
+    oc_shape scores;
+    if (block->producer == OC_NONE || !(analysis->own[block->producer] & OC_CLASS_SOFTMAX))
+        return 0;
+    const oc_op *attention = &analysis->ops[oc_analysis_find_around(analysis, block->op, OC_CLASS_ATTENTION_MATH)];
+    if (block->death_ns <= attention->at.end_ns || !oc_shape_read(oc_intern_text(analysis->names, analysis->ops[block->producer].dims, NULL), 0, &scores) ||
+        scores.rank < 2)
+        return 0;
+    int64_t rows = scores.dims[scores.rank - 2], columns = scores.dims[scores.rank - 1];
+    int64_t element_bytes = oc_shape_element_bytes(oc_intern_text(analysis->names, analysis->ops[block->producer].types, NULL), 0);
+    if (rows < 1 || columns < 1 || element_bytes < 1 || rows > INT32_MAX / 32 || columns > INT32_MAX / rows / element_bytes)
+        return 0;
+    decision->multiplier = (uint32_t)((rows + 31) / 32 * 32 * FLOAT_BYTES);
+    decision->divisor = (uint32_t)(rows * columns * element_bytes);
+    decision->rule = ATTENTION_STATISTICS;
+    return 1;
+}
+
 /* Forward: everything of the scores' size inside attention, its dropout and its guarded softmax. Backward: the same sizes in
  * nodes of operators inside attention. */
 static int drop_attention_scores(oc_decision *decisions, const oc_analysis *analysis, oc_arena *scratch) {
@@ -73,7 +95,9 @@ static int drop_attention_scores(oc_decision *decisions, const oc_analysis *anal
                          (has_size || (block->around & (OC_CLASS_SAFE_SOFTMAX | OC_CLASS_DROPOUT)));
         int is_backward = block->is_backward && has_size && block->forward_op != OC_NONE &&
                           (analysis->around[block->forward_op] & OC_CLASS_ATTENTION_MATH);
-        if (!decisions[i].is_dropped && (is_forward || is_backward))
+        if (decisions[i].is_dropped || !(is_forward || is_backward))
+            continue;
+        if (!is_forward || !shrink_to_statistics(&decisions[i], analysis, block))
             drop(&decisions[i], ATTENTION_MATH);
     }
     return 1;
@@ -120,7 +144,7 @@ oc_decision *oc_rules_decide(const oc_analysis *analysis, const oc_job *job, oc_
     if (!decisions)
         return NULL;
     for (uint32_t i = 0; i < analysis->block_count; i++) {
-        decisions[i].divisor = 1;
+        decisions[i].multiplier = decisions[i].divisor = 1;
         decisions[i].death_ns = analysis->blocks[i].death_ns;
     }
     drop_cpu_only(decisions, analysis, job);

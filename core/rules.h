@@ -9,7 +9,8 @@
 typedef struct oc_decision {
     uint8_t is_dropped;
     uint8_t rule;         /* index of the rule that decided, 0 for none */
-    uint32_t divisor;     /* bytes on CUDA = recorded bytes / divisor; 1 unless a rule says so */
+    uint32_t multiplier;  /* bytes on CUDA = recorded bytes * multiplier / divisor; 1 and 1 unless a rule says so */
+    uint32_t divisor;
     int64_t death_ns;     /* as recorded unless a rule says so */
 } oc_decision;
 

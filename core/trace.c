@@ -72,11 +72,12 @@ static oc_json_step read_args(oc_json_cursor *cursor, event *e) {
 
 /* Python frames are most of a profile with stacks; they are recognised by the first keys and not read on. */
 static int is_skippable_frame(const event *e) {
-    return e->name.data && oc_text_equals(e->cat, "python_function") && !oc_text_starts_with(e->name, "nn.Module: ");
+    return e->name.length && oc_text_equals(e->cat, "python_function") && !oc_text_starts_with(e->name, "nn.Module: ");
 }
 
 static oc_json_step read_event(oc_text text, event *e) {
     memset(e, 0, sizeof *e);
+    e->ph = e->cat = e->name = (oc_text){"", 0};
     e->sequence = -1;
     oc_json_cursor cursor = {text.data, text.data + text.length};
     oc_text key;
