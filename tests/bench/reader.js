@@ -1,0 +1,95 @@
+// Reader speed and memory in one run on one machine: the native program and the wasm core (in Node) beside gunzip and JSON.parse of a
+// valid twin of the same text. Prints a table; asserts nothing, machines are noisy.
+// Usage: node reader.js [PROFILE.json.gz]; default: the 341 MB one of ../shared, else a bundled example repeated.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { Engine } from "../../wasm/engine.js";
+import { CLI, examples } from "../cli/run.js";
+
+const WASM = process.env.OOMCAST_WASM ?? new URL("../../build/site/wasm/oomcast.wasm", import.meta.url).pathname;
+const BIG = new URL("../../../shared/profiles/big/naive-distilgpt2.json.gz", import.meta.url).pathname;
+const ROUNDS = 3;
+
+/** The example with its events repeated by python frames until it has about `bytes` bytes. */
+function repeated(bytes) {
+  const text = gunzipSync(readFileSync(examples("transformer-b4.json.gz")[0])).toString();
+  const frame = (i) => `  {\n    "ph": "X", "cat": "python_function", "name": "torch/nn/modules/module.py(${i}): _call_impl", "pid": 1, "tid": 1,\n` +
+    `    "ts": ${5e12 + i}.000, "dur": 2.000,\n    "args": {\n      "Python parent id": ${i}, "Python id": ${i + 1}, "Ev Idx": ${1e6 + i}\n    }\n  },\n`;
+  const parts = [];
+  for (let i = 0, length = text.length; length < bytes; i++) length += parts[parts.push(frame(i)) - 1].length;
+  return Buffer.from(text.replace('"traceEvents": [\n', () => `"traceEvents": [\n${parts.join("")}`));
+}
+
+/** The same text as valid JSON: bad bytes replaced one for one. */
+function validTwin(text) {
+  const bytes = Buffer.from(text);
+  for (let i = 0; i < bytes.length; i++) if ((bytes[i] < 0x20 && bytes[i] !== 0x0a) || bytes[i] >= 0x80) bytes[i] = 0x3f;
+  return bytes.toString("latin1").replace(/("cat": "python_function", "name": ")([^\n]*)(", "pid")/g, (_, before, name, after) =>
+    before + name.replace(/["\\]/g, "?") + after);
+}
+
+function best(action) {
+  let seconds = Infinity;
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = process.hrtime.bigint();
+    action();
+    seconds = Math.min(seconds, Number(process.hrtime.bigint() - start) / 1e9);
+  }
+  return seconds;
+}
+
+const zipped = process.argv[2] ? readFileSync(process.argv[2]) : existsSync(BIG) ? readFileSync(BIG) : gzipSync(repeated(120e6), { level: 6 });
+const text = gunzipSync(zipped);
+const folder = mkdtempSync(join(tmpdir(), "oomcast-bench-"));
+const [zippedPath, plainPath] = [join(folder, "p.json.gz"), join(folder, "p.json")];
+writeFileSync(zippedPath, zipped);
+writeFileSync(plainPath, text);
+
+const engine = await Engine.load(readFileSync(WASM));
+let facts;
+function readByWasm(bytes) {
+  const session = engine.open();
+  session.feed(bytes);
+  session.finish();
+  facts = session.facts();
+  session.close();
+}
+const native = (path) => {
+  let result;
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = JSON.parse(execFileSync(CLI, ["bench", path]));
+    if (!result || one.read_seconds < result.read_seconds) result = one;
+  }
+  return result;
+};
+/** Highest resident set of the native run, by GNU time where it is installed; NaN elsewhere. */
+function residentBytes(path) {
+  const { stderr, error } = spawnSync("/usr/bin/time", ["-f", "%M", CLI, "bench", path], { encoding: "utf8" });
+  return error ? NaN : Number(stderr) * 1024;
+}
+
+const twin = validTwin(text);
+const parse = best(() => JSON.parse(twin));
+const gunzip = best(() => gunzipSync(zipped));
+const plain = native(plainPath), gz = native(zippedPath);
+const wasmPlain = best(() => readByWasm(text)), wasmGz = best(() => readByWasm(zipped));
+const resident = residentBytes(zippedPath);
+rmSync(folder, { recursive: true });
+
+const mb = text.length / 1e6;
+const row = (name, seconds, base, peak) => console.log(`| ${name} | ${(mb / seconds).toFixed(0)} | ${(facts.events / seconds / 1e6).toFixed(2)} | ` +
+  `${(base / seconds).toFixed(1)} | ${peak ? (peak / 1e6).toFixed(1) : "-"} |`);
+console.log(`${mb.toFixed(0)} MB of JSON in ${(zipped.length / 1e6).toFixed(1)} MB of gzip, ${facts.events} events; best of ${ROUNDS}; whole reading and analysis\n`);
+console.log("| reader | MB/s of JSON | million events/s | times JSON.parse of the same text | peak MB |\n|---|---|---|---|---|");
+row("JSON.parse (text in memory)", parse, parse);
+row("oomcast, native, plain", plain.read_seconds, parse, plain.session_peak_bytes);
+row("oomcast, wasm in Node, plain", wasmPlain, parse, engine.memoryBytes);
+console.log("\n| reader | MB/s of JSON | million events/s | times gunzip + JSON.parse | peak MB |\n|---|---|---|---|---|");
+row("gunzip + JSON.parse", gunzip + parse, gunzip + parse);
+row("gunzip alone (Node's zlib)", gunzip, gunzip + parse);
+row("oomcast, native, gzip", gz.read_seconds, gunzip + parse, gz.session_peak_bytes);
+row("oomcast, wasm in Node, gzip", wasmGz, gunzip + parse, engine.memoryBytes);
+console.log(`\nsimulation of the recorded job, native: ${gz.simulate_ms.toFixed(1)} ms${Number.isNaN(resident) ? "" : `; resident set of the native run ${(resident / 1e6).toFixed(1)} MB`}`);

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test; ends non-zero on the first failure. About five minutes.
+# On a machine without the measured data (../shared) the tests that need it say "skipped"; CI sets OOMCAST_NEEDS_SHARED.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tests/setup.sh
+FUZZ_SECONDS=${FUZZ_SECONDS:-30}
+
+need_build_tools
+need clang=clang chromium=chromium python3=python3
+need_wasm_tools
+compiler_rt=$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)
+[ -e "$compiler_rt" ] || compiler_rt=$(clang -print-file-name=libclang_rt.fuzzer-aarch64.a)
+
+say "native build, warnings are errors"
+build_native "$BUILD/native" -DCMAKE_BUILD_TYPE=Release
+say "sanitizer build and C unit tests (address, undefined behaviour, allocator checked after every request)"
+build_native "$BUILD/sanitize" -DCMAKE_BUILD_TYPE=Release -DOOMCAST_SANITIZE=ON -DOOMCAST_TESTS=ON
+ctest --test-dir "$BUILD/sanitize" --output-on-failure --no-tests=error -j 2
+say "wasm build and site/"
+build_site
+
+say "packages of the tests"
+npm ci --prefix tests --no-audit --no-fund --loglevel=error
+
+export OOMCAST_CLI=$BUILD/native/oomcast OOMCAST_WASM=$BUILD/site/wasm/oomcast.wasm OOMCAST_SITE=$BUILD/site
+say "command line, golden figures, parity with wasm"
+node --test --test-reporter=spec tests/cli/
+say "page: units and properties"
+node --test --test-reporter=spec tests/web/
+say "page: journeys in Chromium"
+node --test --test-reporter=spec tests/browser/
+
+if [ -e "$compiler_rt" ]; then
+  say "fuzzing the whole pipeline for $FUZZ_SECONDS s"
+  bash tests/fuzz/run.sh "$FUZZ_SECONDS"
+else
+  say "skipped: fuzzing (no libFuzzer on this machine: clang's compiler-rt is not installed)"
+fi
+
+if [ -d ../shared/truth ]; then
+  say "accuracy against measured GPU runs"
+  bash tests/accuracy/run
+  say "reader beside JSON.parse"
+  node tests/bench/reader.js
+elif [ -n "${OOMCAST_NEEDS_SHARED:-}" ]; then
+  fail "../shared is missing: the accuracy test needs it"
+else
+  say "skipped: accuracy (needs the measured runs in ../shared)"
+  node tests/bench/reader.js
+fi
+say "all tests passed"
