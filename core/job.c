@@ -393,10 +393,18 @@ static int find_step_decay(const oc_job *job, const oc_analysis *analysis) {
     return 0;
 }
 
+static void look_at_kernels(oc_job *job, const oc_analysis *analysis) {
+    for (uint32_t i = 0; i < analysis->op_count; i++) {
+        job->is_compiled |= (analysis->own[i] & OC_CLASS_COMPILED) != 0;
+        if ((analysis->own[i] & (OC_CLASS_MATMUL | OC_CLASS_CONVOLUTION)) &&
+            (strstr(text(analysis, analysis->ops[i].types), "c10::BFloat16") || strstr(text(analysis, analysis->ops[i].types), "c10::Half")))
+            job->low_precision_count++;
+    }
+}
+
 static void find_matmuls(oc_job *job, const oc_analysis *analysis) {
     job->first_matmul = job->first_backward_matmul = OC_NONE;
     for (uint32_t i = 0; i < analysis->op_count; i++) {
-        job->is_compiled |= (analysis->own[i] & OC_CLASS_COMPILED) != 0;
         if (!(analysis->own[i] & OC_CLASS_MATMUL) || analysis->ops[i].at.start_ns <= analysis->first_ns)
             continue;
         uint32_t *first = (analysis->around[i] & OC_CLASS_NODE) ? &job->first_backward_matmul : &job->first_matmul;
@@ -422,6 +430,7 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
     find_batch_size(job, analysis);
     job->zero_grad = find_zero_grad(analysis);
     find_matmuls(job, analysis);
+    look_at_kernels(job, analysis);
     job->step_multiplies = find_step_multiplication(analysis);
     job->step_decays = find_step_decay(job, analysis);
     return OC_OK;

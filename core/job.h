@@ -46,6 +46,7 @@ typedef struct oc_job {
     oc_zero_grad zero_grad;         /* where it stands; OC_ZERO_GRAD_RECORDED if it is not annotated */
     uint32_t first_matmul, first_backward_matmul; /* operators, OC_NONE if none */
     int is_compiled;
+    uint64_t low_precision_count; /* matrix products and convolutions in half or bfloat16 */
 } oc_job;
 
 /* Fills `job` (zeroed). OC_OK or OC_MEMORY. */

@@ -31,6 +31,7 @@ static const struct {
     {"aten::mv", OC_CLASS_MATMUL},
     {"aten::addmv", OC_CLASS_MATMUL},
     {"aten::_addmm_activation", OC_CLASS_MATMUL},
+    {"aten::convolution", OC_CLASS_CONVOLUTION},
     {"aten::dropout", OC_CLASS_DROPOUT},
     {"aten::mul", OC_CLASS_MUL},
     {"aten::mul_", OC_CLASS_MUL_IN_PLACE},

@@ -22,7 +22,8 @@ enum {
     OC_CLASS_FULL_LIKE = 1 << 13,      /* full_like, zeros_like: how optimizers make their state */
     OC_CLASS_SAFE_SOFTMAX = 1 << 14,
     OC_CLASS_MUL_IN_PLACE = 1 << 15,
-    OC_CLASS_ADD = 1 << 16
+    OC_CLASS_ADD = 1 << 16,
+    OC_CLASS_CONVOLUTION = 1 << 17
 };
 
 uint32_t oc_opclass_of(const char *name);

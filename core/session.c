@@ -160,6 +160,10 @@ static void warn_about_job(oc_plan *plan, const oc_session *session) {
     if (job->is_compiled)
         oc_warnings_add(&plan->warnings, "compiled", 1, OC_NO_OFFSET,
                         "the model was compiled (torch.compile): compiled code allocates otherwise on a GPU; record it without compiling");
+    if (job->low_precision_count)
+        oc_warnings_add(&plan->warnings, "low_precision", job->low_precision_count, OC_NO_OFFSET,
+                        "the job computes in half or bfloat16 (%llu matrix products and convolutions): the CPU casts at other places than CUDA, so expect "
+                        "the figures to be off by more than those of a float32 recording", (unsigned long long)job->low_precision_count);
     if (!job->parameter_bytes)
         oc_warnings_add(&plan->warnings, "no_parameters", 1, OC_NO_OFFSET,
                         "no parameters were found: the model was built before the profile began and nothing is trained in it, so its weights are missing in "
@@ -171,6 +175,21 @@ static void warn_about_job(oc_plan *plan, const oc_session *session) {
         oc_warnings_add(&plan->warnings, "unseen_batches", a->loads.count, OC_NO_OFFSET,
                         "the DataLoader's batches were made in worker processes, which the profiler does not see: they are missing in all figures; record "
                         "with num_workers=0");
+}
+
+/* A job whose last recorded iteration needs more than all before it may need still more later: a leak, or too short a recording. */
+static void warn_about_growth(oc_plan *plan, const oc_analysis *a, const oc_usage *usage, uint32_t count) {
+    if (a->iteration_count < 3)
+        return;
+    int64_t before = 0, last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t *highest = plan->requests[i].time_ns < a->iteration_starts[a->iteration_count - 1] ? &before : &last;
+        *highest = usage[i].tensor_bytes > *highest ? usage[i].tensor_bytes : *highest;
+    }
+    if (last - before > before / 200)
+        oc_warnings_add(&plan->warnings, "still_growing", 1, OC_NO_OFFSET,
+                        "the tensors of the last recorded iteration take more than those of every one before it (%lld against %lld bytes): memory may go on growing; record "
+                        "more iterations", (long long)last, (long long)before);
 }
 
 /* All runs of the allocator for one plan. */
@@ -215,6 +234,7 @@ static oc_status answer(oc_session *session, const oc_options *options, oc_arena
     status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
     if (status != OC_OK)
         return status;
+    warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
     oc_columns columns = {{NULL}, {0}};
     char *summary = NULL;
     if (oc_report_columns(&columns, &findings, arena))

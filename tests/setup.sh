@@ -6,11 +6,14 @@ BUILD=${OOMCAST_BUILD:-$PWD/build}
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf 'oomcast: %s\n' "$*" >&2; exit 2; }
 
-# need COMMAND=PACKAGE ...: installs the Debian packages whose command is missing
+# need COMMAND=PACKAGE ...: installs the Debian packages whose command, or file for an absolute path, is missing
 need() {
   local missing=() pair
   for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null 2>&1 || missing+=("${pair#*=}")
+    case $pair in
+      /*) compgen -G "${pair%%=*}" >/dev/null || missing+=("${pair#*=}") ;;
+      *) command -v "${pair%%=*}" >/dev/null 2>&1 || missing+=("${pair#*=}") ;;
+    esac
   done
   [ ${#missing[@]} -eq 0 ] && return 0
   command -v apt-get >/dev/null 2>&1 || fail "please install: ${missing[*]} (this script installs them on Debian-like systems only)"
@@ -36,7 +39,7 @@ need_node() {
 }
 
 # The build tools of the native program, or of the page too
-need_build_tools() { need gcc=gcc cmake=cmake ninja=ninja-build; }
+need_build_tools() { need gcc=gcc /usr/include/stdio.h=libc6-dev cmake=cmake ninja=ninja-build bzip2=bzip2; }
 need_wasm_tools() { need emcc=emscripten; need_node; }
 
 # configure_and_build FOLDER [cmake options]: native
