@@ -52,6 +52,13 @@ const oc_window *oc_windows_after(const oc_windows *windows, int64_t time_ns) {
     return started < windows->count ? &windows->items[started] : NULL;
 }
 
+const oc_window *oc_windows_before(const oc_windows *windows, int64_t time_ns) {
+    uint32_t started = count_started(windows, time_ns);
+    if (started && windows->items[started - 1].end_ns >= time_ns)
+        started--;
+    return started ? &windows->items[started - 1] : NULL;
+}
+
 /* ---- reading the annotations ---- */
 
 static int starts_with(const char *text, const char *prefix) {

@@ -76,8 +76,9 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
 /* The window around a time, or NULL. */
 const oc_window *oc_windows_find(const oc_windows *windows, int64_t time_ns);
 
-/* The first window that starts after a time, or NULL. */
+/* The first window that starts after a time, and the last one that ends before it; NULL if there is none. */
 const oc_window *oc_windows_after(const oc_windows *windows, int64_t time_ns);
+const oc_window *oc_windows_before(const oc_windows *windows, int64_t time_ns);
 
 oc_phase oc_analysis_phase(const oc_analysis *analysis, int64_t time_ns);
 uint32_t oc_analysis_iteration(const oc_analysis *analysis, int64_t time_ns);

@@ -200,21 +200,29 @@ static void mark_built_state(oc_job *job, const oc_analysis *analysis) {
 }
 
 /* Data that only the DataLoader touches stays on the CPU: what its operators read and did not make. */
-static void mark_dataset(oc_job *job, const oc_analysis *analysis) {
-    for (uint32_t i = 0; i < analysis->op_count; i++) {
+static int mark_dataset(oc_job *job, const oc_analysis *analysis, oc_arena *scratch) {
+    uint32_t *candidates = oc_arena_alloc(scratch, analysis->block_count, sizeof *candidates), count = 0;
+    uint8_t *is_seen = oc_arena_alloc(scratch, analysis->names->count, 1); /* per text of dims: one data set each */
+    if (!candidates || !is_seen)
+        return 0;
+    for (uint32_t i = 0; i < analysis->block_count; i++)
+        if (is_built_survivor(&analysis->blocks[i]) && job->roles[i] == OC_ROLE_NONE && analysis->blocks[i].bytes >= SMALLEST_DATASET_BYTES)
+            candidates[count++] = i;
+    for (uint32_t i = 0; count && i < analysis->op_count; i++) {
         const oc_op *op = &analysis->ops[i];
-        if (!op->dims || !oc_windows_find(&analysis->loads, op->at.start_ns))
+        if (!op->dims || is_seen[op->dims] || !oc_windows_find(&analysis->loads, op->at.start_ns))
             continue;
+        is_seen[op->dims] = 1;
         int64_t bytes = input_bytes(analysis, op, 0);
-        if (bytes < SMALLEST_DATASET_BYTES)
-            continue;
-        for (uint32_t k = analysis->block_count; k-- > 0;) {
-            if (is_built_survivor(&analysis->blocks[k]) && job->roles[k] == OC_ROLE_NONE && analysis->blocks[k].bytes == bytes) {
-                job->roles[k] = OC_ROLE_HOST;
-                break;
-            }
+        for (uint32_t k = count; k-- > 0;) { /* the last made first: data sets are made after the model more often than before */
+            if (analysis->blocks[candidates[k]].bytes != bytes)
+                continue;
+            job->roles[candidates[k]] = OC_ROLE_HOST;
+            candidates[k] = candidates[--count];
+            break;
         }
     }
+    return 1;
 }
 
 /* What is left are buffers; where nothing is trained, parameters cannot be told from buffers and all count as parameters. */
@@ -296,10 +304,12 @@ static int find_unseen_batch(oc_job *job, const oc_analysis *analysis, oc_arena 
 
 /* The first operator after a fetch that reads a tensor of a batch block's size: its first dimension. */
 static int64_t batch_from_loader(const oc_analysis *analysis) {
-    for (uint32_t b = 0; b < analysis->block_count; b++) {
+    enum { TRIES = 8 };
+    for (uint32_t b = 0, tried = 0; b < analysis->block_count && tried < TRIES; b++) {
         const oc_block *block = &analysis->blocks[b];
         if (block->kind != OC_BLOCK_BATCH || block->is_scratch)
             continue;
+        tried++;
         for (uint32_t i = 0; i < analysis->op_count; i++) {
             const oc_op *op = &analysis->ops[i];
             if (op->at.start_ns < block->birth_ns || !op->dims)
@@ -422,7 +432,8 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
         !match_parameters(job, analysis, scratch))
         return oc_error_set_memory(error);
     mark_built_state(job, analysis);
-    mark_dataset(job, analysis);
+    if (!mark_dataset(job, analysis, scratch))
+        return oc_error_set_memory(error);
     mark_buffers(job, analysis);
     mark_step_state(job, analysis);
     if (!find_unseen_buffers(job, analysis, arena) || !find_unseen_batch(job, analysis, arena))
@@ -434,4 +445,13 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
     job->step_multiplies = find_step_multiplication(analysis);
     job->step_decays = find_step_decay(job, analysis);
     return OC_OK;
+}
+
+void oc_job_mark_data(oc_job *job, const oc_analysis *analysis, const int64_t *difference) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        if (job->roles[i] != OC_ROLE_BUFFER || !difference[i])
+            continue;
+        job->roles[i] = OC_ROLE_DATA;
+        job->buffer_bytes -= analysis->blocks[i].bytes;
+    }
 }

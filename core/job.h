@@ -16,6 +16,7 @@ typedef enum oc_role {
     OC_ROLE_BUFFER,   /* built before the loop, alive to the end, no gradient: buffers, frozen parameters, fixed data */
     OC_ROLE_GRADIENT, /* born in a backward pass and alive at its end */
     OC_ROLE_STATE,    /* optimizer state as the CPU run made it */
+    OC_ROLE_DATA,     /* built before the loop, but grows with the batch: a fixed batch */
     OC_ROLE_HOST      /* stays on the CPU in a GPU run: dataset, step counters */
 } oc_role;
 
@@ -51,5 +52,8 @@ typedef struct oc_job {
 
 /* Fills `job` (zeroed). OC_OK or OC_MEMORY. */
 oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch, oc_error *error);
+
+/* Tells data from buffers once a second profile shows which blocks grow with the batch: `difference` per block. */
+void oc_job_mark_data(oc_job *job, const oc_analysis *analysis, const int64_t *difference);
 
 #endif

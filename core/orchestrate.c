@@ -59,24 +59,19 @@ static int64_t moved_death(const oc_subject *subject, int64_t death_ns, oc_zero_
     if (!zero)
         return death_ns;
     if (wanted == OC_ZERO_GRAD_AFTER_FORWARD) {
-        for (uint32_t i = 0; i < a->block_count; i++)
-            if (a->blocks[i].is_backward && a->blocks[i].birth_ns > zero->end_ns)
-                return a->blocks[i].birth_ns;
-        return death_ns;
+        const oc_window *pass = oc_windows_after(&a->passes, zero->end_ns);
+        return pass ? pass->start_ns : death_ns;
     }
-    int64_t last_step = OC_NEVER, last_load = OC_NEVER;
-    for (uint32_t i = 0; i < a->steps.count && a->steps.items[i].end_ns < zero->start_ns; i++)
-        last_step = a->steps.items[i].end_ns;
+    const oc_window *step = oc_windows_before(&a->steps, zero->start_ns);
     if (wanted == OC_ZERO_GRAD_AFTER_STEP)
-        return last_step != OC_NEVER ? last_step : death_ns;
+        return step ? step->end_ns : death_ns;
     /* at the start of the iteration: after the fetch */
     if (subject->job->zero_grad == OC_ZERO_GRAD_AFTER_STEP) {
         const oc_window *next = oc_windows_after(&a->loads, zero->start_ns);
         return next ? next->end_ns : death_ns;
     }
-    for (uint32_t i = 0; i < a->loads.count && a->loads.items[i].end_ns < zero->start_ns; i++)
-        last_load = a->loads.items[i].end_ns;
-    return last_load != OC_NEVER ? last_load : last_step != OC_NEVER ? last_step : death_ns;
+    const oc_window *load = oc_windows_before(&a->loads, zero->start_ns);
+    return load ? load->end_ns : step ? step->end_ns : death_ns;
 }
 
 /* ---- recorded blocks ---- */
@@ -89,7 +84,7 @@ static oc_category category_of(const oc_block *block, oc_role role) {
     case OC_ROLE_STATE: return OC_CATEGORY_STATE;
     default: break;
     }
-    if (block->kind == OC_BLOCK_BATCH)
+    if (block->kind == OC_BLOCK_BATCH || role == OC_ROLE_DATA)
         return OC_CATEGORY_BATCH;
     return block->is_backward || block->kind == OC_BLOCK_STEP ? OC_CATEGORY_TEMPORARY : OC_CATEGORY_ACTIVATION;
 }

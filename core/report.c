@@ -318,10 +318,11 @@ static void write_phases(writer *w, cJSON *root) {
         const oc_window *pass = &a->passes.items[i];
         int64_t start_ns = i ? a->passes.items[i - 1].end_ns : a->first_ns;
         const oc_windows *before[] = {&a->steps, &a->loads, &a->zeros};
-        for (size_t group = 0; group < 3; group++)
-            for (uint32_t k = 0; k < before[group]->count && before[group]->items[k].start_ns < pass->start_ns; k++)
-                if (before[group]->items[k].end_ns > start_ns && before[group]->items[k].end_ns < pass->start_ns)
-                    start_ns = before[group]->items[k].end_ns;
+        for (size_t group = 0; group < 3; group++) {
+            const oc_window *last = oc_windows_before(before[group], pass->start_ns);
+            if (last && last->end_ns > start_ns)
+                start_ns = last->end_ns;
+        }
         uint32_t iteration = oc_analysis_iteration(a, pass->start_ns);
         write_phase(w, list, phase_names[OC_PHASE_FORWARD], iteration, start_ns, pass->start_ns);
         write_phase(w, list, phase_names[OC_PHASE_BACKWARD], iteration, pass->start_ns, pass->end_ns);

@@ -113,7 +113,10 @@ static oc_status match_profiles(oc_session *session) {
     session->scale = (oc_scale){a->job.batch_size, 0, NULL};
     if (!b)
         return OC_OK;
-    return oc_scale_match(&session->scale, &a->analysis, &a->job, &b->analysis, &b->job, &session->trace_arena, &session->error);
+    oc_status status = oc_scale_match(&session->scale, &a->analysis, &a->job, &b->analysis, &b->job, &session->trace_arena, &session->error);
+    if (status == OC_OK)
+        oc_job_mark_data(&a->job, &a->analysis, session->scale.difference);
+    return status;
 }
 
 oc_status oc_session_finish(oc_session *session) {
