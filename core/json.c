@@ -4,6 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __wasm_simd128__
+#include <wasm_simd128.h>
+
+/* As memchr, which is a byte loop in Emscripten's libc; most of a profile is skipped line by line. */
+static const char *find_byte(const char *at, char byte, const char *end) {
+    const v128_t wanted = wasm_i8x16_splat(byte);
+    for (; end - at >= 16; at += 16) {
+        uint32_t hits = (uint32_t)wasm_i8x16_bitmask(wasm_i8x16_eq(wasm_v128_load(at), wanted));
+        if (hits)
+            return at + __builtin_ctz(hits);
+    }
+    for (; at < end; at++)
+        if (*at == byte)
+            return at;
+    return NULL;
+}
+#else
+static const char *find_byte(const char *at, char byte, const char *end) {
+    return memchr(at, byte, (size_t)(end - at));
+}
+#endif
+
 static int is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
@@ -61,7 +83,7 @@ static int keep(oc_json_reader *reader, const char *bytes, size_t length) {
 static const char *scan_by_indent(oc_json_reader *reader, const char *at, const char *end) {
     while (at < end) {
         if (reader->matched == 0) {
-            at = memchr(at, '\n', (size_t)(end - at));
+            at = find_byte(at, '\n', end);
             if (!at)
                 return NULL;
             at++;
