@@ -1,0 +1,86 @@
+// What a link carries, field by field, and how each is checked when it is read: a record becomes a plain list without names.
+// Nothing of a link is used before it has passed here. Texts lose control and direction characters and are only ever shown as text.
+
+import { FOREACH, LARGEST_BATCH, OPTIMIZERS, ZERO_GRAD } from "./state.js";
+
+export const PHASES = ["parameters", "forward", "backward", "optimizer step", "other"];
+export const CATEGORIES = ["parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"];
+const VERDICTS = ["fits", "tight", "oom", null];
+const SCALINGS = ["recorded", "two-profiles", "inferred"];
+export const EXAMPLES = ["", "cnn", "transformer"];
+
+/** A value of a link that is not what it should be. */
+export class FieldError extends Error {}
+
+const check = (condition, value) => {
+  if (!condition) throw new FieldError();
+  return value;
+};
+const printable = (value) => value.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, " ");
+
+const text = (longest) => ({
+  pack: (value) => printable(String(value)).slice(0, longest),
+  unpack: (value) => check(typeof value === "string" && value.length <= longest, value) && printable(value),
+});
+const number = (highest = Number.MAX_SAFE_INTEGER) => ({
+  pack: (value) => value,
+  unpack: (value) => check(Number.isInteger(value) && value >= 0 && value <= highest, value),
+});
+const time = { pack: (value) => Math.round(value * 100) / 100, unpack: (value) => check(Number.isFinite(value) && Math.abs(value) <= 1e12, value) }; // a phase may begin just before the first event
+const word = (words) => ({
+  pack: (value) => Math.max(0, words.indexOf(value)),
+  unpack: (value) => words[check(Number.isInteger(value) && value >= 0 && value < words.length, value)],
+});
+const maybe = (kind) => ({
+  pack: (value) => (value === null || value === undefined ? null : kind.pack(value)),
+  unpack: (value) => (value === null ? null : kind.unpack(value)),
+});
+const list = (kind, most) => ({
+  pack: (values) => values.slice(0, most).map(kind.pack),
+  unpack: (values) => check(Array.isArray(values) && values.length <= most, values).map(kind.unpack),
+});
+const record = (fields) => ({
+  pack: (value) => Object.entries(fields).map(([name, kind]) => kind.pack(value[name])),
+  unpack: (values) => {
+    check(Array.isArray(values) && values.length === Object.keys(fields).length, values);
+    return Object.fromEntries(Object.entries(fields).map(([name, kind], i) => [name, kind.unpack(values[i])]));
+  },
+});
+
+const bytes = number();
+const moment = record({ time_ms: time, iteration: number(1e9), phase: word(PHASES), op: maybe(text(120)), module: maybe(text(400)) });
+const owner = record({ category: word(CATEGORIES), module: maybe(text(400)), op: maybe(text(120)), count: number(1e9), bytes });
+
+const summary = record({
+  oomcast: text(20),
+  verdict: word(VERDICTS),
+  peak: record({ tensor_bytes: bytes, allocated_bytes: bytes, reserved_bytes: bytes, device_bytes: bytes, at: maybe(moment) }),
+  need: record({ allocated_bytes: bytes, reserved_bytes: bytes }),
+  minimum_capacity_bytes: bytes,
+  band: record({ low_bytes: bytes, high_bytes: bytes, why: text(300) }),
+  outside: record({ context_bytes: bytes, library_bytes: bytes }),
+  gpu: maybe(record({ name: maybe(text(80)), total_bytes: bytes, usable_bytes: bytes })),
+  job: record({
+    batch_size: maybe(number(LARGEST_BATCH)), recorded_batch_sizes: list(number(LARGEST_BATCH), 2), scaling: word(SCALINGS), optimizer: maybe(text(80)),
+    parameter_bytes: bytes, buffer_bytes: bytes, gradient_bytes: bytes, optimizer_state_bytes: bytes, iterations: number(1e9),
+  }),
+  at_peak: record(Object.fromEntries([...CATEGORIES.map((name) => name.replace(" ", "_")), "rounding", "cached"].map((name) => [`${name}_bytes`, bytes]))),
+  phases: list(record({ phase: word(PHASES), iteration: number(1e9), start_ms: time, end_ms: time, peak_allocated_bytes: bytes, peak_reserved_bytes: bytes }), 24),
+  owners: list(owner, 10),
+  oom: maybe(record({
+    bytes, at: moment, allocated_bytes: bytes, reserved_bytes: bytes, cached_bytes: bytes, largest_free_block_bytes: bytes, retries: number(1e9),
+    released_bytes: bytes, live: list(owner, 5),
+  })),
+  warnings: list(record({ code: text(60), count: bytes, first_offset: maybe(bytes), message: text(300) }), 12),
+  assumptions: list(text(300), 16),
+});
+
+const settings = record({
+  gpu: text(80), capacityText: text(40), batch: maybe(number(LARGEST_BATCH)), optimizer: word(OPTIMIZERS), foreach: word(FOREACH), zeroGrad: word(ZERO_GRAD),
+  reserveText: text(40), torch: text(20),
+});
+
+/** The whole of a link but its curves. `endMs` is the length of the time axis. */
+export const carried = record({
+  inputs: list(record({ name: text(200), sizeBytes: bytes }), 2), example: word(EXAMPLES), settings, summary, endMs: time,
+});

@@ -1,0 +1,110 @@
+// The settings: batch size, optimizer and the rest; the GPU has a file of its own. Shows what the state holds, tells what a person
+// changes. A setting that the core refuses keeps its text, with the reason below.
+
+import { formatCount } from "../format.js";
+import { DEFAULTS, LARGEST_BATCH, OPTIMIZERS, parseSize } from "../state.js";
+import { byId, el } from "./dom.js";
+import { createGpuField } from "./gpus.js";
+
+/** @param {{changeSettings: (change: object) => void, resetSettings: () => void, chooseSecond: () => void}} actions */
+export function createControlsView(actions) {
+  const batch = byId("batch");
+  const slider = byId("batch-slider");
+  const gpuField = createGpuField(actions);
+  let sliderTop = 1024;
+  byId("settings").addEventListener("submit", (event) => event.preventDefault());
+  byId("optimizer").replaceChildren(...OPTIMIZERS.map((name) => el("option", { value: name }, name)));
+
+  const change = (id, key, isWhole) => {
+    const take = ({ target }) => actions.changeSettings({ [key]: target.value });
+    byId(id).addEventListener("change", take);
+    if (isWhole) byId(id).addEventListener("input", (event) => isWhole(event.target.value) && take(event)); // half a word is not worth a complaint
+  };
+  change("optimizer", "optimizer");
+  change("foreach", "foreach");
+  change("zero-grad", "zeroGrad");
+  change("reserve", "reserveText", (text) => parseSize(text) !== null);
+  change("torch", "torch", (text) => /^\d+\.\d+/.test(text));
+  byId("reset").addEventListener("click", actions.resetSettings);
+
+  const readBatch = () => {
+    const value = Number(batch.value);
+    const isValid = batch.value !== "" && Number.isInteger(value) && value >= 1 && value <= LARGEST_BATCH;
+    batch.setAttribute("aria-invalid", String(!isValid));
+    return isValid ? value : null;
+  };
+  batch.addEventListener("input", () => {
+    const value = readBatch();
+    if (value === null) return;
+    slider.value = toSlider(value, sliderTop);
+    actions.changeSettings({ batch: value });
+  });
+  batch.addEventListener("change", () => {
+    if (readBatch() === null) actions.refuseSettings("batch", `A batch size is a whole number from 1 to ${formatCount(LARGEST_BATCH)}.`);
+  });
+  slider.addEventListener("input", () => {
+    const value = fromSlider(Number(slider.value), sliderTop);
+    batch.value = String(value);
+    batch.removeAttribute("aria-invalid");
+    actions.changeSettings({ batch: value });
+  });
+
+  const showBatch = (state) => {
+    const { job } = state.result.summary;
+    const isFree = job.recorded_batch_sizes.length > 1;
+    const shown = isFree ? (state.settings.batch ?? job.batch_size) : job.batch_size;
+    batch.disabled = slider.disabled = !isFree;
+    sliderTop = 2 ** Math.ceil(Math.log2(Math.max(1024, 128 * Math.max(1, ...job.recorded_batch_sizes), 2 * (job.batch_size ?? 1))));
+    if (Number(batch.value) !== shown && document.activeElement !== batch) batch.value = shown ?? "";
+    if (document.activeElement !== slider) slider.value = toSlider(shown ?? 1, sliderTop);
+    slider.setAttribute("aria-valuetext", `batch ${shown ?? "unknown"}`);
+    byId("batch-hint").replaceChildren(...batchHint(job, isFree, state, actions));
+  };
+
+  return {
+    /** @param {import("../state.js").State} state @param {import("../state.js").State} old */
+    render(state, old) {
+      gpuField.render(state, old);
+      if (state.settings === old.settings && state.result === old.result && state.settingsError === old.settingsError && state.link === old.link) return;
+      if (!state.result) return;
+      const { settings, settingsError } = state;
+      const recorded = state.result.summary.job.optimizer;
+      byId("fields").disabled = Boolean(state.link);
+      showBatch(state);
+      const first = byId("optimizer").options[0];
+      first.textContent = settings.optimizer === "recorded" && recorded ? `as recorded: ${recorded}` : "as recorded";
+      for (const [id, key] of [["optimizer", "optimizer"], ["foreach", "foreach"], ["zero-grad", "zeroGrad"], ["reserve", "reserveText"], ["torch", "torch"]])
+        if (byId(id).value !== settings[key]) byId(id).value = settings[key];
+      const changed = ["foreach", "zeroGrad", "reserveText", "torch"].filter((key) => settings[key].trim() !== DEFAULTS[key]);
+      byId("more-changed").textContent = changed.length ? `${changed.length} changed` : "";
+      byId("reset").disabled = Boolean(state.link) || !isChanged(settings);
+      const problem = byId("settings-error");
+      problem.hidden = !settingsError;
+      problem.textContent = settingsError ? `${settingsError.message} The figures are still those of the last settings that worked.` : "";
+      for (const id of ["batch", "capacity", "reserve"]) byId(id).toggleAttribute("data-bad", settingsError?.field === id);
+    },
+  };
+}
+
+function isChanged(settings) {
+  return ["batch", "optimizer", "foreach", "zeroGrad", "reserveText", "torch"].some((key) => settings[key] !== DEFAULTS[key]);
+}
+
+function batchHint(job, isFree, state, actions) {
+  const recorded = job.recorded_batch_sizes;
+  if (isFree) return [`Recorded at ${recorded.join(" and ")}; any other is computed from the two.`];
+  if (state.link) return [recorded.length ? `Recorded at ${recorded[0]}.` : "Not seen in the profile."];
+  const second = el("button", { type: "button", class: "inline", onclick: actions.chooseSecond }, "Add a second profile");
+  return [recorded.length ? `Recorded at ${recorded[0]}. ` : "The batch size cannot be seen in this profile. ", second, " of this job at another batch size, and every size can be estimated."];
+}
+
+/** The slider is logarithmic: 1 at the left, `top` at the right. */
+function toSlider(value, top) {
+  return String(Math.round((1000 * Math.log2(Math.min(value, top))) / Math.log2(top)));
+}
+
+function fromSlider(position, top) {
+  const value = 2 ** ((position / 1000) * Math.log2(top));
+  const step = value < 64 ? 1 : 2 ** Math.floor(Math.log2(value) - 5); // even figures where a pixel is many sizes wide
+  return Math.max(1, Math.round(value / step) * step);
+}
