@@ -489,9 +489,12 @@ static uint32_t keep_process(const oc_trace *trace, uint32_t process, void *item
     return (uint32_t)kept;
 }
 
-static void find_ends(oc_analysis *analysis, const oc_memory_event *memory, uint32_t count) {
+static void find_ends(oc_analysis *analysis, const oc_memory_event *memory, uint32_t count, const oc_span *annotations, uint32_t annotation_count) {
     analysis->begin_ns = OC_NEVER;
     analysis->end_ns = INT64_MIN;
+    for (uint32_t i = 0; i < annotation_count; i++)
+        if (annotations[i].at.start_ns < analysis->begin_ns)
+            analysis->begin_ns = annotations[i].at.start_ns;
     for (uint32_t i = 0; i < count; i++) {
         if (memory[i].time_ns < analysis->begin_ns)
             analysis->begin_ns = memory[i].time_ns;
@@ -530,7 +533,7 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
         return oc_error_set_memory(error);
     oc_nest_sort(analysis->ops, analysis->op_count, sizeof(oc_op), stack);
     oc_nest_sort(analysis->modules, analysis->module_count, sizeof(oc_span), stack);
-    find_ends(analysis, memory, memory_count);
+    find_ends(analysis, memory, memory_count, annotations, annotation_count);
     if (!read_annotations(analysis, names, annotations, annotation_count, arena) || !classify(analysis, arena, scratch) ||
         !link_forward(analysis, arena, scratch) || !find_passes(analysis, arena, scratch))
         return oc_error_set_memory(error);

@@ -25,11 +25,11 @@ npm ci --prefix tests --no-audit --no-fund --loglevel=error
 
 export OOMCAST_CLI=$BUILD/native/oomcast OOMCAST_WASM=$BUILD/site/wasm/oomcast.wasm OOMCAST_SITE=$BUILD/site
 say "command line, golden figures, parity with wasm"
-node --test --test-reporter=spec tests/cli/
+node --test --test-reporter=spec tests/cli/*.test.js
 say "page: units and properties"
-node --test --test-reporter=spec tests/web/
+node --test --test-reporter=spec tests/web/*.test.js
 say "page: journeys in Chromium"
-node --test --test-reporter=spec tests/browser/
+node --test --test-reporter=spec tests/browser/*.test.js
 
 say "fuzzing the whole pipeline for $FUZZ_SECONDS s"
 bash tests/fuzz/run.sh "$FUZZ_SECONDS"
