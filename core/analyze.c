@@ -21,7 +21,7 @@ static void tidy_windows(oc_windows *windows) {
     uint32_t kept = 0;
     for (uint32_t i = 1; i < windows->count; i++) {
         oc_window *last = &windows->items[kept];
-        if (windows->items[i].start_ns > last->end_ns)
+        if (windows->items[i].start_ns >= last->end_ns && windows->items[i].start_ns > last->start_ns) /* touching ones stay two */
             windows->items[++kept] = windows->items[i];
         else if (windows->items[i].end_ns > last->end_ns)
             last->end_ns = windows->items[i].end_ns;
@@ -54,7 +54,7 @@ const oc_window *oc_windows_after(const oc_windows *windows, int64_t time_ns) {
 
 const oc_window *oc_windows_before(const oc_windows *windows, int64_t time_ns) {
     uint32_t started = count_started(windows, time_ns);
-    if (started && windows->items[started - 1].end_ns >= time_ns)
+    while (started && windows->items[started - 1].end_ns >= time_ns)
         started--;
     return started ? &windows->items[started - 1] : NULL;
 }
@@ -489,23 +489,27 @@ static uint32_t keep_process(const oc_trace *trace, uint32_t process, void *item
     return (uint32_t)kept;
 }
 
+static void widen(oc_analysis *analysis, const oc_extent *extent) {
+    if (extent->start_ns < analysis->begin_ns)
+        analysis->begin_ns = extent->start_ns;
+    if (extent->end_ns > analysis->end_ns)
+        analysis->end_ns = extent->end_ns;
+}
+
 static void find_ends(oc_analysis *analysis, const oc_memory_event *memory, uint32_t count, const oc_span *annotations, uint32_t annotation_count) {
     analysis->begin_ns = OC_NEVER;
     analysis->end_ns = INT64_MIN;
     for (uint32_t i = 0; i < annotation_count; i++)
-        if (annotations[i].at.start_ns < analysis->begin_ns)
-            analysis->begin_ns = annotations[i].at.start_ns;
+        widen(analysis, &annotations[i].at);
+    for (uint32_t i = 0; i < analysis->module_count; i++)
+        widen(analysis, &analysis->modules[i].at);
+    for (uint32_t i = 0; i < analysis->op_count; i++)
+        widen(analysis, &analysis->ops[i].at);
     for (uint32_t i = 0; i < count; i++) {
         if (memory[i].time_ns < analysis->begin_ns)
             analysis->begin_ns = memory[i].time_ns;
         if (memory[i].time_ns > analysis->end_ns)
             analysis->end_ns = memory[i].time_ns;
-    }
-    for (uint32_t i = 0; i < analysis->op_count; i++) {
-        if (analysis->ops[i].at.start_ns < analysis->begin_ns)
-            analysis->begin_ns = analysis->ops[i].at.start_ns;
-        if (analysis->ops[i].at.end_ns > analysis->end_ns)
-            analysis->end_ns = analysis->ops[i].at.end_ns;
     }
 }
 

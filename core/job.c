@@ -251,7 +251,7 @@ static void mark_step_state(oc_job *job, const oc_analysis *analysis) {
 
 /* Running mean and variance of every batch_norm of the first forward pass, and its counter of batches (8 bytes). */
 static int find_unseen_buffers(oc_job *job, const oc_analysis *analysis, oc_arena *arena) {
-    if (!job->unseen_parameter_count || job->buffer_bytes)
+    if (job->unseen_parameter_count * 2 <= job->parameter_count) /* most were seen, so the buffers were too */
         return 1;
     int64_t until = analysis->passes.count ? analysis->passes.items[0].start_ns : analysis->end_ns;
     uint32_t norms = 0;
@@ -415,7 +415,7 @@ static void look_at_kernels(oc_job *job, const oc_analysis *analysis) {
 static void find_matmuls(oc_job *job, const oc_analysis *analysis) {
     job->first_matmul = job->first_backward_matmul = OC_NONE;
     for (uint32_t i = 0; i < analysis->op_count; i++) {
-        if (!(analysis->own[i] & OC_CLASS_MATMUL) || analysis->ops[i].at.start_ns <= analysis->first_ns)
+        if (!(analysis->own[i] & OC_CLASS_MATMUL) || analysis->ops[i].at.start_ns < analysis->first_ns)
             continue;
         uint32_t *first = (analysis->around[i] & OC_CLASS_NODE) ? &job->first_backward_matmul : &job->first_matmul;
         if (*first == OC_NONE || analysis->ops[i].at.start_ns < analysis->ops[*first].at.start_ns)

@@ -155,6 +155,7 @@ static void begin_item(oc_json_reader *reader, uint64_t offset) {
 /* The item that begins at `start` (in this input, or earlier in the carry) and ends at `stop`. 0 if out of memory. */
 static int take_item(oc_json_reader *reader, const char *start, const char *stop, oc_text *item) {
     if (reader->carry_length == 0 && !reader->is_too_long) {
+        reader->is_too_long = stop - start > OC_JSON_ITEM_LIMIT;
         item->data = start;
         item->length = (size_t)(stop - start);
         return 1;
@@ -452,29 +453,38 @@ int64_t oc_json_i64(oc_text number) {
 }
 
 int64_t oc_json_ns_from_us(oc_text number) {
+    enum { LARGEST_EXPONENT = 40 };
     int is_negative = number.length && number.data[0] == '-';
-    uint64_t whole = 0, fraction = 0;
-    uint64_t unit = 100;
     size_t i = (size_t)is_negative;
-    for (; i < number.length && number.data[i] >= '0' && number.data[i] <= '9'; i++)
-        whole = whole * 10 + (uint64_t)(number.data[i] - '0');
-    if (i < number.length && number.data[i] == '.')
-        for (i++; i < number.length && number.data[i] >= '0' && number.data[i] <= '9'; i++) {
-            fraction += (uint64_t)(number.data[i] - '0') * unit;
-            unit /= 10;
+    uint64_t digits = 0;
+    int shift = 3; /* powers of ten that turn `digits` into nanoseconds */
+    int is_fraction = 0;
+    for (; i < number.length && ((number.data[i] >= '0' && number.data[i] <= '9') || (number.data[i] == '.' && !is_fraction)); i++) {
+        if (number.data[i] == '.') {
+            is_fraction = 1;
+            continue;
         }
-    if (i < number.length && (number.data[i] == 'e' || number.data[i] == 'E')) { /* rewritten by some tool: 1.5e+07 */
-        char text[64];
-        size_t length = number.length < sizeof text - 1 ? number.length : sizeof text - 1;
-        memcpy(text, number.data, length);
-        text[length] = 0;
-        double microseconds = strtod(text, NULL);
-        return microseconds > -9e15 && microseconds < 9e15 ? (int64_t)(microseconds * 1000) : 0;
+        if (digits > (UINT64_MAX - 9) / 10) { /* digits below those that count, or a time that cannot be */
+            shift += !is_fraction;
+            continue;
+        }
+        digits = digits * 10 + (uint64_t)(number.data[i] - '0');
+        shift -= is_fraction;
     }
-    if (whole > INT64_MAX / 1000 - 1)
+    if (i < number.length && (number.data[i] == 'e' || number.data[i] == 'E')) {
+        i++;
+        int is_small = i < number.length && number.data[i] == '-', exponent = 0;
+        for (i += i < number.length && (number.data[i] == '-' || number.data[i] == '+'); i < number.length && number.data[i] >= '0' && number.data[i] <= '9'; i++)
+            exponent = exponent > LARGEST_EXPONENT ? exponent : exponent * 10 + (number.data[i] - '0');
+        shift += is_small ? -exponent : exponent;
+    }
+    for (; shift < 0 && digits; shift++)
+        digits /= 10;
+    for (; shift > 0 && digits && digits <= INT64_MAX / 10; shift--)
+        digits *= 10;
+    if ((shift > 0 && digits) || digits > INT64_MAX)
         return 0;
-    int64_t ns = (int64_t)(whole * 1000 + fraction);
-    return is_negative ? -ns : ns;
+    return is_negative ? -(int64_t)digits : (int64_t)digits;
 }
 
 /* Length of the UTF-8 sequence at `at`, 0 if there is none. */

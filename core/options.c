@@ -1,6 +1,8 @@
 /* Options from JSON, by cJSON. An unknown key is an error: a misspelt option must not pass in silence. */
 #include "options.h"
 
+#include "json.h"
+
 #include <cJSON.h>
 
 #include <string.h>
@@ -124,15 +126,29 @@ static oc_status read_one(oc_options *options, const cJSON *value, oc_error *err
     return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "unknown option \"%.80s\"", key);
 }
 
+/* 1 for one object and white space behind it; needs no memory, so that cJSON can fail for nothing else. */
+static int is_object(const char *text, size_t length) {
+    oc_json_cursor cursor = {text, text + length};
+    oc_text key, ignored;
+    oc_json_value value;
+    oc_json_step step = oc_json_enter(&cursor);
+    while (step == OC_JSON_NEXT && (step = oc_json_member(&cursor, &key, &value)) == OC_JSON_NEXT)
+        if (value.type == OC_JSON_ARRAY || value.type == OC_JSON_OBJECT)
+            step = oc_json_skip(&cursor, &ignored);
+    while (step == OC_JSON_CLOSED && cursor.at < cursor.end && (*cursor.at == ' ' || *cursor.at == '\n' || *cursor.at == '\r' || *cursor.at == '\t'))
+        cursor.at++;
+    return step == OC_JSON_CLOSED && cursor.at == cursor.end;
+}
+
 oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error) {
     memset(options, 0, sizeof *options);
     memcpy(options->optimizer, "recorded", sizeof "recorded");
     options->points = DEFAULT_POINTS;
-    cJSON *root = cJSON_ParseWithLength(text, length);
-    if (!root || !cJSON_IsObject(root)) {
-        cJSON_Delete(root);
+    if (!is_object(text, length))
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "the options are no JSON object");
-    }
+    cJSON *root = cJSON_ParseWithLength(text, length);
+    if (!root)
+        return oc_error_set_memory(error);
     oc_status status = OC_OK;
     for (const cJSON *value = root->child; value && status == OC_OK; value = value->next)
         status = read_one(options, value, error);

@@ -3,6 +3,7 @@
 
 #include <cJSON.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,9 @@ typedef struct writer {
 /* ---- cJSON with the failure noted ---- */
 
 static void number(writer *w, cJSON *object, const char *key, int64_t value) {
-    w->has_failed |= !cJSON_AddNumberToObject(object, key, (double)value);
+    char digits[24]; /* cJSON prints numbers above 2^31 with 15 digits */
+    (void)snprintf(digits, sizeof digits, "%lld", (long long)value);
+    w->has_failed |= !cJSON_AddRawToObject(object, key, digits);
 }
 
 static void text(writer *w, cJSON *object, const char *key, const char *value) {
@@ -55,22 +58,21 @@ static cJSON *array(writer *w, cJSON *parent, const char *key) {
     return new;
 }
 
+/* Gives `new`, which may be NULL, to the list. */
+static cJSON *append(writer *w, cJSON *list, cJSON *new) {
+    if (new && cJSON_AddItemToArray(list, new))
+        return new;
+    cJSON_Delete(new);
+    w->has_failed = 1;
+    return NULL;
+}
+
 static cJSON *element(writer *w, cJSON *list) {
-    cJSON *new = cJSON_CreateObject();
-    if (!new || !cJSON_AddItemToArray(list, new)) {
-        cJSON_Delete(new);
-        w->has_failed = 1;
-        return NULL;
-    }
-    return new;
+    return append(w, list, cJSON_CreateObject());
 }
 
 static void text_element(writer *w, cJSON *list, const char *value) {
-    cJSON *new = cJSON_CreateString(value);
-    if (!new || !cJSON_AddItemToArray(list, new)) {
-        cJSON_Delete(new);
-        w->has_failed = 1;
-    }
+    append(w, list, cJSON_CreateString(value));
 }
 
 /* ---- names ---- */
@@ -253,7 +255,7 @@ static void write_job(writer *w, cJSON *root) {
     const int64_t recorded[] = {s->scale->batch, s->scale->other_batch};
     for (size_t i = 0; i < 2; i++)
         if (recorded[i])
-            w->has_failed |= !cJSON_AddItemToArray(sizes, cJSON_CreateNumber((double)recorded[i]));
+            append(w, sizes, cJSON_CreateNumber((double)recorded[i]));
     int is_recorded = w->f->plan->batch == s->scale->batch || w->f->plan->batch == s->scale->other_batch;
     text(w, job, "scaling", s->scale->difference && !is_recorded ? "two-profiles" : "recorded");
     text(w, job, "optimizer", w->f->plan->optimizer_name);
@@ -466,12 +468,18 @@ char *oc_report_json(const oc_findings *findings, const oc_columns *columns, oc_
     return json;
 }
 
+/* At most 30 years in either direction: a profile is never longer. */
+static int64_t nanoseconds(double ms) {
+    const double limit_ms = 1e12;
+    return (int64_t)((ms < -limit_ms ? -limit_ms : ms > limit_ms ? limit_ms : ms) * 1e6);
+}
+
 int oc_report_columns(oc_columns *columns, const oc_findings *f, oc_arena *arena) {
     const oc_analysis *a = f->subject->analysis;
     int64_t from_ns = a->begin_ns, to_ns = a->end_ns;
     if (f->options->range_end_ms > f->options->range_start_ms) {
-        from_ns = a->begin_ns + (int64_t)(f->options->range_start_ms * 1e6);
-        to_ns = a->begin_ns + (int64_t)(f->options->range_end_ms * 1e6);
+        from_ns = a->begin_ns + nanoseconds(f->options->range_start_ms);
+        to_ns = a->begin_ns + nanoseconds(f->options->range_end_ms);
     }
     const size_t stride = sizeof(oc_usage) / sizeof(int64_t);
     const oc_usage *usages[] = {f->usage, f->usage, f->usage, f->need_usage};

@@ -17,13 +17,18 @@ static uint32_t producer_name(const oc_analysis *analysis, uint32_t block) {
     return op == OC_NONE ? 0 : analysis->ops[op].name;
 }
 
+static const char *what_comes(const oc_analysis *analysis, uint32_t block) {
+    if (block == analysis->block_count)
+        return "the end";
+    const char *name = oc_intern_text(analysis->names, producer_name(analysis, block), NULL);
+    return name[0] ? name : "a tensor outside any operator";
+}
+
 static oc_status fail_parted(const oc_analysis *a, uint32_t i, const oc_analysis *b, uint32_t k, uint32_t matched, oc_error *error) {
-    const char *in_a = i == a->block_count ? "ends" : oc_intern_text(a->names, producer_name(a, i), NULL);
-    const char *in_b = k == b->block_count ? "ends" : oc_intern_text(b->names, producer_name(b, k), NULL);
     return oc_error_set(error, OC_MISMATCH, OC_NO_OFFSET,
-                        "the two profiles are not of the same job: after %u equal tensors the first one goes on with %s, the second one with %s. "
+                        "the two profiles are not of the same job: after %u equal tensors comes %s in the first one, %s in the second. "
                         "Record both with the same model, optimizer and number of iterations, only the batch size changed",
-                        matched, in_a[0] ? in_a : "a tensor outside any operator", in_b[0] ? in_b : "a tensor outside any operator");
+                        matched, what_comes(a, i), what_comes(b, k));
 }
 
 oc_status oc_scale_match(oc_scale *scale, const oc_analysis *a, const oc_job *job_a, const oc_analysis *b, const oc_job *job_b,

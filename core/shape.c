@@ -3,14 +3,19 @@
 
 #include <string.h>
 
+static const char *skip_space(const char *at) {
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
+
 /* Moves to the start of the n-th element of the array that `at` points to; NULL if there is none. */
 static const char *element(const char *at, unsigned n) {
     if (*at != '[')
         return NULL;
     at++;
     int depth = 0;
-    while (*at == ' ')
-        at++;
+    at = skip_space(at);
     if (*at == ']')
         return NULL;
     for (; *at && n; at++) {
@@ -29,8 +34,7 @@ static const char *element(const char *at, unsigned n) {
             n--;
         }
     }
-    while (*at == ' ')
-        at++;
+    at = skip_space(at);
     return *at ? at : NULL;
 }
 
@@ -41,8 +45,8 @@ int oc_shape_read(const char *dims_text, unsigned input, oc_shape *shape) {
         return 0;
     at++;
     for (;;) {
-        while (*at == ' ' || *at == ',')
-            at++;
+        for (at = skip_space(at); *at == ','; at = skip_space(at + 1))
+            ;
         if (*at == ']')
             return 1;
         if (*at < '0' || *at > '9' || shape->rank == OC_RANK_LIMIT)
@@ -59,7 +63,7 @@ int oc_shape_read(const char *dims_text, unsigned input, oc_shape *shape) {
 
 int64_t oc_shape_list_count(const char *dims_text, unsigned input) {
     const char *list = element(dims_text, input);
-    if (!list || list[0] != '[' || list[1] != '[')
+    if (!list || list[0] != '[' || *skip_space(list + 1) != '[')
         return -1;
     int64_t count = 0;
     int depth = 0;

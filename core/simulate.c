@@ -28,6 +28,7 @@ struct oc_allocator {
     uint64_t cursor; /* address of the last segment */
     int is_rising;
     int64_t limit_bytes;
+    int64_t next_limit_bytes; /* the smallest limit under which a segment that was refused would have been made */
     oc_usage usage;
     uint32_t random;
 };
@@ -53,6 +54,7 @@ static void reset(oc_allocator *a, int64_t limit_bytes, int is_rising) {
     a->cursor = (uint64_t)1 << 50;
     a->is_rising = is_rising;
     a->limit_bytes = limit_bytes;
+    a->next_limit_bytes = INT64_MAX;
     a->usage = (oc_usage){0, 0, 0};
     a->random = 2463534242u;
 }
@@ -164,8 +166,11 @@ static int64_t segment_size(int64_t size) {
 }
 
 static uint32_t new_segment(oc_allocator *a, int pool, int64_t bytes) {
-    if (bytes > a->limit_bytes - a->usage.reserved_bytes)
+    if (bytes > a->limit_bytes - a->usage.reserved_bytes) {
+        if (a->usage.reserved_bytes + bytes < a->next_limit_bytes)
+            a->next_limit_bytes = a->usage.reserved_bytes + bytes;
         return NO_BLOCK;
+    }
     uint32_t number = new_block(a);
     block *first = &a->blocks[number];
     if (!a->is_rising)
@@ -367,16 +372,20 @@ static int64_t highest_live(oc_allocator *a, const oc_request *requests, uint32_
     return highest;
 }
 
+/* Not every larger limit does where a smaller one does (a cached segment that was not released may be pinned by a small block), so
+ * this is no bisection. A run differs from that of a smaller limit only where a segment was refused that fits now: each try is at
+ * the smallest limit at which that is so. A try that fails ends early; the measured jobs need up to 166 of them. After
+ * EXACT_TRIES larger steps keep the time bounded: the answer still does, but a smaller one may. */
 int64_t oc_simulate_minimum(oc_allocator *a, const oc_request *requests, uint32_t count, int64_t enough_bytes) {
-    int64_t low = (highest_live(a, requests, count) - 1) / OC_kRoundLarge, high = (enough_bytes + OC_kRoundLarge - 1) / OC_kRoundLarge;
-    while (high - low > 1) { /* low fails, high does */
-        int64_t middle = low + (high - low) / 2;
+    enum { EXACT_TRIES = 512, STEPS_AFTER = 16 };
+    int64_t limit = round_up(highest_live(a, requests, count), OC_kRoundLarge);
+    for (int tries = 1; limit < enough_bytes; tries++) {
         oc_run run;
-        oc_simulate(a, requests, count, middle * OC_kRoundLarge, 0, NULL, &run);
-        if (run.is_oom)
-            low = middle;
-        else
-            high = middle;
+        oc_simulate(a, requests, count, limit, 0, NULL, &run);
+        if (!run.is_oom)
+            return limit;
+        int64_t step = tries < EXACT_TRIES ? 0 : (enough_bytes - limit) / STEPS_AFTER;
+        limit = a->next_limit_bytes > limit + step ? a->next_limit_bytes : round_up(limit + step, OC_kRoundLarge);
     }
-    return high * OC_kRoundLarge;
+    return round_up(enough_bytes, OC_kRoundLarge);
 }

@@ -49,8 +49,7 @@ oc_allocator *oc_allocator_open(oc_arena *arena, uint32_t tensor_count);
 void oc_simulate(oc_allocator *allocator, const oc_request *requests, uint32_t count, int64_t limit_bytes, int is_rising,
                  oc_usage *usage, oc_run *run);
 
-/* The smallest limit, a multiple of 2 MiB, under which all requests succeed, found by bisection between what must be live and
- * `enough_bytes`, which is known to do. */
+/* The smallest limit, a multiple of 2 MiB, under which all requests succeed; `enough_bytes` is known to do. */
 int64_t oc_simulate_minimum(oc_allocator *allocator, const oc_request *requests, uint32_t count, int64_t enough_bytes);
 
 #endif

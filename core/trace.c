@@ -114,7 +114,8 @@ static oc_json_step read_event(oc_text text, event *e) {
     return step == OC_JSON_CLOSED ? OC_JSON_NEXT : OC_JSON_DAMAGED;
 }
 
-/* Unescaped quotes, backslashes and control bytes stand in names only (torch wrote python frame names unescaped until 2.7):
+/* 1 repaired, 0 not, -1 out of memory.
+ * Unescaped quotes, backslashes and control bytes stand in names only (torch wrote python frame names unescaped until 2.7):
  * the name reaches up to the quote before `"pid"`, whatever it holds. A copy with the name made harmless, or nothing. */
 static int repair_name(oc_trace *trace, oc_text text, oc_text *repaired) {
     static const char before[] = "\"name\": \"";
@@ -134,7 +135,7 @@ static int repair_name(oc_trace *trace, oc_text text, oc_text *repaired) {
         return 0;
     char *copy = oc_arena_copy(trace->arena, text.data, text.length);
     if (!copy)
-        return 0;
+        return -1;
     for (char *at = copy + (name - text.data); at < copy + (stop - text.data); at++)
         if (*at == '"' || *at == '\\' || (unsigned char)*at < 0x20)
             *at = '?';
@@ -260,7 +261,10 @@ static int take_event(oc_trace *trace, oc_text text) {
     uint64_t offset = trace->reader.item_offset;
     if (read_event(text, &e) == OC_JSON_DAMAGED) {
         oc_text repaired;
-        if (!repair_name(trace, text, &repaired) || read_event(repaired, &e) == OC_JSON_DAMAGED) {
+        int result = repair_name(trace, text, &repaired);
+        if (result < 0)
+            return 0;
+        if (!result || read_event(repaired, &e) == OC_JSON_DAMAGED) {
             oc_warnings_add(&trace->warnings, "damaged_event", 1, offset,
                             "events that are no valid JSON and could not be repaired were skipped, the first at byte %llu",
                             (unsigned long long)offset);
@@ -279,7 +283,8 @@ static int take_event(oc_trace *trace, oc_text text) {
 
 /* ---- the top level ---- */
 
-static void read_metadata(oc_trace *trace, oc_text text) {
+/* 0 if out of memory. */
+static int read_metadata(oc_trace *trace, oc_text text) {
     oc_json_cursor cursor = {text.data, text.data + text.length};
     oc_text key;
     oc_json_value value;
@@ -293,13 +298,14 @@ static void read_metadata(oc_trace *trace, oc_text text) {
             trace->metadata.torch_version = intern(trace, value.text);
         step = skip_value(&cursor, &value);
     }
+    return trace->metadata.torch_version != OC_INTERN_FAILED;
 }
 
 static int flag_of(oc_text value) {
     return oc_text_equals(value, "1") || oc_text_equals(value, "true");
 }
 
-static void take_member(oc_trace *trace, oc_text key, oc_text value) {
+static int take_member(oc_trace *trace, oc_text key, oc_text value) {
     if (!trace->first_key[0] && oc_json_is_clean(key) && key.length < sizeof trace->first_key)
         memcpy(trace->first_key, key.data, key.length);
     if (oc_text_equals(key, "profile_memory"))
@@ -313,7 +319,8 @@ static void take_member(oc_trace *trace, oc_text key, oc_text value) {
     else if (oc_text_equals(key, "segments") || oc_text_equals(key, "device_traces"))
         trace->has_segments = 1;
     else if (oc_text_equals(key, "oomcast"))
-        read_metadata(trace, value);
+        return read_metadata(trace, value);
+    return 1;
 }
 
 static oc_status feed_text(oc_trace *trace, const char *text, size_t length) {
@@ -322,7 +329,10 @@ static oc_status feed_text(oc_trace *trace, const char *text, size_t length) {
         switch (oc_json_read(&trace->reader, &text, &length, &item, &key)) {
         case OC_JSON_NEED_MORE: return OC_OK;
         case OC_JSON_FAILED: return trace->error->status;
-        case OC_JSON_MEMBER: take_member(trace, key, item); break;
+        case OC_JSON_MEMBER:
+            if (!take_member(trace, key, item))
+                return oc_error_set_memory(trace->error);
+            break;
         case OC_JSON_EVENT:
             if (!take_event(trace, item))
                 return trace->thread_count == OC_THREAD_LIMIT
@@ -379,11 +389,12 @@ static oc_status open_unzip(oc_trace *trace) {
 static oc_status feed_gzip(oc_trace *trace, const uint8_t *bytes, size_t length) {
     size_t out_length = 0;
     do {
-        oc_status status = oc_inflate_step(trace->unzip, &bytes, &length, trace->text, TEXT_BYTES, &out_length, trace->error);
-        if (status == OC_OK && out_length)
-            status = feed_plain(trace, (const char *)trace->text, out_length);
+        oc_error damage = {0}; /* set aside: what was inflated before it is read first, however the file is cut */
+        oc_status status = oc_inflate_step(trace->unzip, &bytes, &length, trace->text, TEXT_BYTES, &out_length, &damage);
+        if (out_length && feed_plain(trace, (const char *)trace->text, out_length) != OC_OK)
+            return trace->error->status;
         if (status != OC_OK)
-            return status;
+            return oc_error_set(trace->error, status, damage.byte_offset, "%s", damage.message);
     } while (length || out_length == TEXT_BYTES);
     return OC_OK;
 }
@@ -433,9 +444,9 @@ oc_status oc_trace_feed(oc_trace *trace, const uint8_t *bytes, size_t length) {
 
 static oc_status finish_text(oc_trace *trace) {
     if (!trace->is_head_done) {
-        if (trace->head_length == 0)
+        if (trace->head_length == 0 && !(trace->unzip && !oc_inflate_is_complete(trace->unzip)))
             return oc_error_set(trace->error, OC_EMPTY, OC_NO_OFFSET, "the file is empty. %s", OC_HOW_TO_RECORD);
-        oc_status status = feed_head(trace);
+        oc_status status = trace->head_length ? feed_head(trace) : OC_OK;
         if (status != OC_OK)
             return status;
     }
