@@ -483,7 +483,7 @@ int64_t oc_json_ns_from_us(oc_text number) {
     for (; shift > 0 && digits && digits <= INT64_MAX / 10; shift--)
         digits *= 10;
     if ((shift > 0 && digits) || digits > INT64_MAX)
-        return 0;
+        digits = INT64_MAX;
     return is_negative ? -(int64_t)digits : (int64_t)digits;
 }
 

@@ -100,7 +100,8 @@ oc_json_step oc_json_skip(oc_json_cursor *cursor, oc_text *text);
 /* Numbers. All give 0 for text that is no number. */
 int64_t oc_json_i64(oc_text number);
 uint64_t oc_json_u64(oc_text number);
-int64_t oc_json_ns_from_us(oc_text microseconds); /* exact for any decimal fraction down to 1 ns, never through floating point */
+int64_t oc_json_ns_from_us(oc_text microseconds); /* exact for any decimal fraction down to 1 ns, never through floating point;
+                                                       beyond 2^63 ns the largest number of its sign */
 
 /* Resolves escapes and replaces what is no UTF-8 or a control character by '?'; at most `capacity` bytes are written.
  * `*damage` is set to 1 where something was replaced. Returns the length. */

@@ -133,13 +133,18 @@ static int repair_name(oc_trace *trace, oc_text text, oc_text *repaired) {
     while (stop > name && (*stop == ' ' || *stop == '\n' || *stop == '\r' || *stop == ','));
     if (*stop != '"')
         return 0;
-    char *copy = oc_arena_copy(trace->arena, text.data, text.length);
-    if (!copy)
-        return -1;
-    for (char *at = copy + (name - text.data); at < copy + (stop - text.data); at++)
+    if (trace->repair_capacity < text.length) {
+        size_t capacity = text.length * 2;
+        trace->repair = oc_arena_alloc(trace->arena, capacity, 1);
+        trace->repair_capacity = trace->repair ? capacity : 0;
+        if (!trace->repair)
+            return -1;
+    }
+    memcpy(trace->repair, text.data, text.length);
+    for (char *at = trace->repair + (name - text.data); at < trace->repair + (stop - text.data); at++)
         if (*at == '"' || *at == '\\' || (unsigned char)*at < 0x20)
             *at = '?';
-    *repaired = (oc_text){copy, text.length};
+    *repaired = (oc_text){trace->repair, text.length};
     return 1;
 }
 
@@ -230,10 +235,21 @@ static int is_annotation_name(oc_text name) {
     return oc_text_starts_with(name, "ProfilerStep#") || oc_text_starts_with(name, "Optimizer.") || oc_text_starts_with(name, "enumerate(DataLoader)");
 }
 
+static int is_possible(const event *e) {
+    return e->start_ns > -OC_LARGEST_TIME_NS && e->start_ns < OC_LARGEST_TIME_NS && e->duration_ns >= 0 && e->duration_ns < OC_LARGEST_TIME_NS &&
+           e->bytes > -OC_LARGEST_BLOCK && e->bytes < OC_LARGEST_BLOCK;
+}
+
 /* Keeps what is of use; 0 if out of memory. */
 static int keep_event(oc_trace *trace, const event *e) {
     if (e->is_frame)
         return 1;
+    if (!is_possible(e)) {
+        oc_warnings_add(&trace->warnings, "impossible_number", 1, trace->reader.item_offset,
+                        "events with times or sizes that cannot be were skipped, the first at byte %llu", (unsigned long long)trace->reader.item_offset);
+        return 1;
+    }
+    trace->has_fractions |= e->start_ns % 1000 != 0;
     if (oc_text_equals(e->name, "[memory]"))
         return keep_memory(trace, e);
     if (!oc_text_equals(e->ph, "X"))
@@ -477,8 +493,8 @@ static oc_status check_kind(oc_trace *trace) {
                             "this JSON array holds no trace events (a memory timeline that export_memory_timeline wrote looks like that). %s",
                             OC_HOW_TO_RECORD);
     if (!reader->found_events)
-        return oc_error_set(trace->error, OC_WRONG_KIND, 0, "this JSON file has no \"traceEvents\" (its first key is \"%s\"). %s",
-                            trace->first_key, OC_HOW_TO_RECORD);
+        return oc_error_set(trace->error, OC_WRONG_KIND, 0, "this JSON file has no \"traceEvents\"%s%s%s. %s", trace->first_key[0] ? " (its first key is \"" : "",
+                            trace->first_key, trace->first_key[0] ? "\")" : "", OC_HOW_TO_RECORD);
     if (trace->device_memory_count)
         return oc_error_set(trace->error, OC_WRONG_KIND, OC_NO_OFFSET,
                             "this profile was recorded on a GPU (%llu memory events of a device). oomcast works from the CPU: run the same job "

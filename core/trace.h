@@ -7,6 +7,7 @@
 #ifndef OC_TRACE_H
 #define OC_TRACE_H
 
+#include "bytes.h"
 #include "inflate.h"
 #include "intern.h"
 #include "json.h"
@@ -57,8 +58,7 @@ typedef struct oc_thread {
 typedef struct oc_metadata {
     int64_t batch_size;
     int64_t parameter_bytes;
-    uint32_t torch_version;   /* interned */
-    uint32_t optimizer_class; /* interned */
+    uint32_t torch_version; /* interned */
 } oc_metadata;
 
 typedef struct oc_trace {
@@ -90,6 +90,9 @@ typedef struct oc_trace {
     int profile_memory, record_shapes, with_stack; /* flags in the header: 1, 0, or -1 where the header does not say */
     int has_nodes, has_segments;  /* top-level keys of other JSON files */
     char first_key[64];
+    char *repair;           /* buffer for one repaired event */
+    size_t repair_capacity;
+    int has_fractions;      /* some time is no whole microsecond */
     oc_metadata metadata;
     oc_warnings warnings;
 } oc_trace;

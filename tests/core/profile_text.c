@@ -583,7 +583,7 @@ profile_subject *profile_subject_open(const char *picture, const char *members, 
     oc_arena_reset(&s->scratch);
     must(s, oc_job_read(&s->job, &s->analysis, &s->arena, &s->scratch, &s->error));
     oc_arena_reset(&s->scratch);
-    s->scale = (oc_scale){s->job.batch_size, 0, NULL};
+    s->scale.batch = s->job.batch_size;
     s->subject = (oc_subject){&s->analysis, &s->job, oc_rules_decide(&s->analysis, &s->job, &s->arena, &s->scratch), &s->scale};
     if (!s->subject.decisions)
         abort();

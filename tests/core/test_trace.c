@@ -175,13 +175,53 @@ static void addresses_keep_all_their_digits(void) {
     static const char picture[] =
         "raw {\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":5,\"args\":{\"Bytes\":64,\"Addr\":9007199254740993}}\n"
         "raw "
-        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":6,\"args\":{\"Bytes\":9007199254740993,\"Addr\":"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":6,\"args\":{\"Bytes\":70368744177663,\"Addr\":"
         "18446744073709551614}}\n";
     if (CHECK_EQ_I64(read_picture(picture, NULL, PROFILE_TORCH_26), OC_OK)) {
         CHECK_EQ_U64(memory_at(0)->address, 9007199254740993u);
         CHECK_EQ_U64(memory_at(1)->address, 18446744073709551614u);
-        CHECK_EQ_I64(memory_at(1)->bytes, 9007199254740993);
+        CHECK_EQ_I64(memory_at(1)->bytes, 70368744177663);
     }
+    close_trace();
+}
+
+#define MEMORY(ts, bytes) "raw {\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"args\":{\"Bytes\":" bytes ",\"Addr\":7}}\n"
+
+/* 64 TiB in one block, or a time of 73 years, can only be damage: the event is left out and counted. */
+static void numbers_that_cannot_be_are_skipped(void) {
+    static const char *const events[] = {
+        MEMORY("6", "70368744177664"), MEMORY("6", "-70368744177664"),     MEMORY("6", "9223372036854775807"), MEMORY("6", "-9223372036854775808"),
+        MEMORY("1e300", "8"),          MEMORY("-1e300", "8"),              MEMORY("99999999999999999999", "8"),
+                 MEMORY("2305843009213693.952", "8"), MEMORY("-2305843009213693.952", "8"),
+        "raw {\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::x\",\"pid\":1,\"tid\":1,\"ts\":6,\"dur\":-1}\n",
+        "raw {\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::x\",\"pid\":1,\"tid\":1,\"ts\":6,\"dur\":1e300}\n"};
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        char picture[400];
+        (void)snprintf(picture, sizeof picture, "1..2 op aten::ones\n1 + a 64\n%s", events[i]);
+        check_context("%s", events[i]);
+        if (CHECK_EQ_I64(read_picture(picture, NULL, PROFILE_TORCH_26), OC_OK)) {
+            CHECK_EQ_U64(trace->memory.count, 1);
+            CHECK_EQ_U64(trace->ops.count, 1);
+            if (CHECK(warning_of("impossible_number")))
+                CHECK_EQ_U64(warning_of("impossible_number")->count, 1);
+        }
+        close_trace();
+    }
+    check_context("%s", "");
+    if (CHECK_EQ_I64(read_picture("1 + a 64\n" MEMORY("2305843009213693.951", "-70368744177663"), NULL, PROFILE_TORCH_26), OC_OK)) {
+        CHECK_EQ_U64(trace->memory.count, 2); /* the largest that can be */
+        CHECK(!warning_of("impossible_number"));
+    }
+    close_trace();
+}
+
+/* torch wrote whole microseconds until 2.3: the order of events is open then. */
+static void fractions_of_times_are_noticed(void) {
+    CHECK_EQ_I64(read_picture("1..2 op aten::ones\n1 + a 64\n", NULL, PROFILE_TORCH_26), OC_OK);
+    CHECK_EQ_I64(trace->has_fractions, 0);
+    close_trace();
+    CHECK_EQ_I64(read_picture("1..2 op aten::ones\n1.5 + a 64\n", NULL, PROFILE_TORCH_26), OC_OK);
+    CHECK_EQ_I64(trace->has_fractions, 1);
     close_trace();
 }
 
@@ -575,7 +615,8 @@ static void without_memory_reading_fails(void) {
 
 CHECK_MAIN(CHECK_TEST(records_hold_what_the_events_said), CHECK_TEST(what_was_not_recorded_is_empty),
            CHECK_TEST(events_of_no_use_are_left_out), CHECK_TEST(old_versions_name_things_otherwise),
-           CHECK_TEST(addresses_keep_all_their_digits), CHECK_TEST(keys_may_come_in_any_order),
+           CHECK_TEST(addresses_keep_all_their_digits), CHECK_TEST(numbers_that_cannot_be_are_skipped), CHECK_TEST(fractions_of_times_are_noticed),
+           CHECK_TEST(keys_may_come_in_any_order),
            CHECK_TEST(values_of_wrong_types_do_no_harm), CHECK_TEST(threads_are_told_apart_by_process_and_name),
            CHECK_TEST(too_many_threads_are_refused), CHECK_TEST(metadata_and_flags_are_read), CHECK_TEST(a_byte_order_mark_is_skipped),
            CHECK_TEST(names_with_bad_bytes_are_repaired), CHECK_TEST(unescaped_quotes_and_backslashes_are_repaired),
