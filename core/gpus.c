@@ -124,15 +124,13 @@ static int has_alias(const oc_gpu *gpu, const char *name) {
     return 0;
 }
 
-/* "NVIDIA GeForce RTX 3060 12GB" -> "RTX 3060" */
+/* Letters and digits in lower case, without the vendor's words and the memory size: "NVIDIA GeForce RTX 3060 12GB" -> "rtx3060". */
 static void strip(const char *name, char *bare) {
-    static const char *const words[] = {"NVIDIA ", "AMD ", "GeForce ", "Instinct "};
+    static const char *const words[] = {"NVIDIA ", "AMD ", "GeForce ", "Instinct ", "Tesla "};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strncasecmp(name, words[i], strlen(words[i])) == 0)
             name += strlen(words[i]);
     size_t length = strlen(name);
-    if (length >= NAME_LIMIT)
-        length = NAME_LIMIT - 1;
     if (length > 2 && strncasecmp(name + length - 2, "GB", 2) == 0) {
         size_t digits = length - 2;
         while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
@@ -140,8 +138,32 @@ static void strip(const char *name, char *bare) {
         if (digits && digits < length - 2 && name[digits - 1] == ' ')
             length = digits - 1;
     }
-    memcpy(bare, name, length);
-    bare[length] = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < length && kept < NAME_LIMIT - 1; i++) {
+        char c = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            bare[kept++] = c;
+    }
+    bare[kept] = 0;
+}
+
+/* The only card whose bare name is `wanted`, or that ends in it after letters ("4090"); NULL if there is none or are several. */
+static const oc_gpu *find_bare(const char *wanted, int is_end) {
+    const oc_gpu *found = NULL;
+    size_t length = strlen(wanted);
+    for (size_t i = 0; i < GPU_COUNT; i++) {
+        char bare[NAME_LIMIT];
+        strip(table[i].name, bare);
+        size_t bare_length = strlen(bare);
+        int is_match = is_end ? bare_length > length && strcmp(bare + bare_length - length, wanted) == 0 &&
+                                    !(bare[bare_length - length - 1] >= '0' && bare[bare_length - length - 1] <= '9')
+                              : strcmp(bare, wanted) == 0;
+        if (is_match && found)
+            return NULL;
+        if (is_match)
+            found = &table[i];
+    }
+    return found;
 }
 
 const oc_gpu *oc_gpu_find(const char *name) {
@@ -151,38 +173,24 @@ const oc_gpu *oc_gpu_find(const char *name) {
     for (size_t i = 0; i < GPU_COUNT; i++)
         if (has_alias(&table[i], name))
             return &table[i];
-    char wanted[NAME_LIMIT], bare[NAME_LIMIT];
+    char wanted[NAME_LIMIT];
     strip(name, wanted);
-    const oc_gpu *found = NULL;
-    for (size_t i = 0; i < GPU_COUNT; i++) {
-        strip(table[i].name, bare);
-        if (strcasecmp(bare, wanted) != 0)
-            continue;
-        if (found)
-            return NULL;
-        found = &table[i];
-    }
-    return found;
-}
-
-static int contains(const char *text, const char *word) {
-    size_t length = strlen(word);
-    for (; *text; text++)
-        if (strncasecmp(text, word, length) == 0)
-            return 1;
-    return 0;
+    const oc_gpu *found = wanted[0] ? find_bare(wanted, 0) : NULL;
+    return found || strlen(wanted) < 3 ? found : find_bare(wanted, 1);
 }
 
 size_t oc_gpu_suggest(const char *name, const char **names, size_t limit) {
-    char bare[NAME_LIMIT];
-    strip(name, bare);
+    char wanted[NAME_LIMIT], bare[NAME_LIMIT];
+    strip(name, wanted);
     /* shorten the wanted name from its end until some card contains it */
-    for (size_t length = strlen(bare); length >= 2; length--) {
-        bare[length] = 0;
+    for (size_t length = strlen(wanted); length >= 2; length--) {
+        wanted[length] = 0;
         size_t count = 0;
-        for (size_t i = 0; i < GPU_COUNT && count < limit; i++)
-            if (contains(table[i].name, bare))
+        for (size_t i = 0; i < GPU_COUNT && count < limit; i++) {
+            strip(table[i].name, bare);
+            if (strstr(bare, wanted))
                 names[count++] = table[i].name;
+        }
         if (count)
             return count;
     }

@@ -23,8 +23,8 @@ typedef struct oc_gpu {
 /* The catalogue by index; NULL behind the last. */
 const oc_gpu *oc_gpu_at(size_t index);
 
-/* By name or alias, ignoring case; also without the vendor's words and the memory size where that leaves one card ("RTX 3060").
- * NULL if unknown. */
+/* By name or alias, ignoring case; also without the vendor's words, blanks and the memory size, or by its number, where that leaves one
+ * card ("RTX 3060", "Tesla T4", "rtx3090", "4090"). NULL if unknown. */
 const oc_gpu *oc_gpu_find(const char *name);
 
 /* Up to `limit` names that resemble an unknown one, into `names`; returns how many. */

@@ -50,6 +50,11 @@ static void bare_names_find_the_only_card(void) {
     CHECK_EQ_TEXT(name_of("AMD Instinct MI300X"), "Instinct MI300X");
     CHECK_EQ_TEXT(name_of("NVIDIA L4"), "L4");
     CHECK_EQ_TEXT(name_of("RTX A2000"), "RTX A2000 12GB");
+    CHECK_EQ_TEXT(name_of("Tesla T4"), "T4");
+    CHECK_EQ_TEXT(name_of("Tesla V100-SXM2-16GB"), "V100-SXM2-16GB");
+    CHECK_EQ_TEXT(name_of("rtx3090"), "GeForce RTX 3090"); /* blanks and dashes do not matter */
+    CHECK_EQ_TEXT(name_of("4090"), "GeForce RTX 4090"); /* the number alone, where one card has it */
+    CHECK_EQ_TEXT(name_of("MI210"), "Instinct MI210");
 }
 
 static void ambiguous_and_unknown_names_find_none(void) {
@@ -59,6 +64,10 @@ static void ambiguous_and_unknown_names_find_none(void) {
     CHECK_EQ_TEXT(name_of("RTX 9999"), "(none)");
     CHECK_EQ_TEXT(name_of(""), "(none)");
     CHECK_EQ_TEXT(name_of("GB"), "(none)");
+    CHECK_EQ_TEXT(name_of("3080"), "(none)"); /* 12 GB or 10 GB */
+    CHECK_EQ_TEXT(name_of("090"), "(none)");  /* a part of a number is none */
+    CHECK_EQ_TEXT(name_of("90"), "(none)");
+    CHECK_EQ_TEXT(name_of("- -"), "(none)");
     CHECK_EQ_TEXT(name_of("NVIDIA "), "(none)");
     CHECK_EQ_TEXT(name_of("RTX 4090|RTX 4080"), "(none)"); /* the separator of the aliases is no wildcard */
 }
