@@ -210,10 +210,29 @@ uint32_t oc_analysis_find_around(const oc_analysis *analysis, uint32_t op, uint3
     return op;
 }
 
+/* With optimizer.step(closure) forward and backward lie inside the step's annotation: the step itself is what comes after the last
+ * backward pass in it. */
+static void trim_steps(oc_analysis *analysis) {
+    for (uint32_t i = 0; i < analysis->steps.count; i++) {
+        oc_window *step = &analysis->steps.items[i];
+        const oc_window *pass = oc_windows_before(&analysis->passes, step->end_ns);
+        if (pass && pass->start_ns >= step->start_ns)
+            step->start_ns = pass->end_ns + 1;
+    }
+}
+
+/* A schedule's last mark may hold nothing. */
+static void drop_idle_marks(oc_analysis *analysis) {
+    oc_windows *marks = &analysis->marks;
+    while (analysis->passes.count && marks->count && marks->items[marks->count - 1].start_ns > analysis->passes.items[analysis->passes.count - 1].end_ns)
+        marks->count--;
+}
+
 /* ---- the loop ---- */
 
 /* The loop begins with the first annotation of training or with the first operator that has a backward node, whichever comes
- * first; without both with the first module call; without any of them with the profile. */
+ * first; without both with the first module call, or with the first matrix product or convolution; without any of them with the
+ * profile. */
 static void find_loop(oc_analysis *analysis) {
     const oc_windows *groups[] = {&analysis->steps, &analysis->zeros, &analysis->loads, &analysis->marks};
     int64_t first = OC_NEVER;
@@ -228,10 +247,15 @@ static void find_loop(oc_analysis *analysis) {
     for (uint32_t i = 0; first == OC_NEVER && i < analysis->module_count; i++)
         if (analysis->modules[i].at.parent == OC_NONE)
             first = analysis->modules[i].at.start_ns;
+    if (first == OC_NEVER)
+        for (uint32_t i = 0; i < analysis->op_count; i++)
+            if ((analysis->own[i] & (OC_CLASS_MATMUL | OC_CLASS_CONVOLUTION)) && analysis->ops[i].at.start_ns < first)
+                first = analysis->ops[i].at.start_ns;
     analysis->first_ns = first == OC_NEVER ? analysis->begin_ns : first;
 }
 
-/* Iterations begin at ProfilerStep# marks, else where an optimizer step or, without optimizer, a backward pass has ended. */
+/* Iterations begin at ProfilerStep# marks, else where the last optimizer step after a backward pass (there may be one per optimizer) or,
+ * without optimizer, a backward pass has ended. */
 static int find_iterations(oc_analysis *analysis, oc_arena *arena) {
     const oc_windows *marks = &analysis->marks;
     const oc_windows *ends = analysis->steps.count ? &analysis->steps : &analysis->passes;
@@ -239,10 +263,19 @@ static int find_iterations(oc_analysis *analysis, oc_arena *arena) {
     analysis->iteration_starts = oc_arena_alloc(arena, limit, sizeof *analysis->iteration_starts);
     if (!analysis->iteration_starts)
         return 0;
-    analysis->iteration_count = limit;
+    analysis->iteration_count = 1;
     analysis->iteration_starts[0] = analysis->first_ns;
-    for (uint32_t i = marks->count ? 0 : 1; i < limit; i++)
-        analysis->iteration_starts[i] = marks->count ? marks->items[i].start_ns : ends->items[i - 1].end_ns;
+    if (marks->count) {
+        for (uint32_t i = 0; i < marks->count; i++)
+            analysis->iteration_starts[i] = marks->items[i].start_ns;
+        analysis->iteration_count = marks->count;
+        return 1;
+    }
+    for (uint32_t i = 1; i < limit; i++) {
+        const oc_window *pass = oc_windows_after(&analysis->passes, ends->items[i - 1].end_ns - 1);
+        if (ends == &analysis->passes || (pass && pass->start_ns < ends->items[i].end_ns))
+            analysis->iteration_starts[analysis->iteration_count++] = ends->items[i - 1].end_ns;
+    }
     return 1;
 }
 
@@ -347,7 +380,7 @@ static uint32_t find_producer(const oc_analysis *analysis, uint32_t op) {
     return outermost;
 }
 
-static void fill_block(const oc_analysis *analysis, oc_block *block, const located *birth, const uint32_t *op_modules) {
+static void fill_block(const oc_analysis *analysis, oc_block *block, const located *birth) {
     block->birth_ns = birth->event.time_ns;
     block->death_ns = OC_NEVER;
     block->bytes = birth->event.bytes;
@@ -361,7 +394,7 @@ static void fill_block(const oc_analysis *analysis, oc_block *block, const locat
         uint32_t node = oc_analysis_find_around(analysis, birth->op, OC_CLASS_NODE);
         block->forward_op = analysis->forward[node];
         if (block->module == OC_NONE && block->forward_op != OC_NONE)
-            block->module = op_modules[block->forward_op];
+            block->module = analysis->op_modules[block->forward_op];
     }
     block->phase = (uint8_t)oc_analysis_phase(analysis, block->birth_ns);
     block->iteration = oc_analysis_iteration(analysis, block->birth_ns);
@@ -391,9 +424,9 @@ static void settle_block(const oc_analysis *analysis, oc_block *block) {
 }
 
 /* For each operator the innermost module call around its start. */
-static uint32_t *locate_ops(const oc_analysis *analysis, oc_arena *scratch) {
+static uint32_t *locate_ops(const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch) {
     oc_moment *moments = oc_arena_alloc(scratch, analysis->op_count, sizeof *moments);
-    uint32_t *modules = oc_arena_alloc(scratch, analysis->op_count, sizeof *modules);
+    uint32_t *modules = oc_arena_alloc(arena, analysis->op_count, sizeof *modules);
     uint32_t *stack = oc_arena_alloc(scratch, analysis->module_count + 1, sizeof *stack);
     if (!moments || !modules || !stack)
         return NULL;
@@ -405,7 +438,6 @@ static uint32_t *locate_ops(const oc_analysis *analysis, oc_arena *scratch) {
 
 static int pair_blocks(oc_analysis *analysis, oc_memory_event *memory, uint32_t count, oc_arena *arena, oc_arena *scratch) {
     located *events = locate_memory(analysis, memory, count, scratch);
-    uint32_t *op_modules = locate_ops(analysis, scratch);
     address_map map = {0};
     uint32_t slot_count = 64;
     while (slot_count < count * 2)
@@ -417,7 +449,7 @@ static int pair_blocks(oc_analysis *analysis, oc_memory_event *memory, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         birth_count += memory[i].bytes > 0;
     analysis->blocks = oc_arena_alloc(arena, birth_count, sizeof *analysis->blocks);
-    if (!events || !op_modules || !map.addresses || !map.blocks || !analysis->blocks)
+    if (!events || !map.addresses || !map.blocks || !analysis->blocks)
         return 0;
     uint64_t orphan_frees = 0, doubled = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -435,13 +467,14 @@ static int pair_blocks(oc_analysis *analysis, oc_memory_event *memory, uint32_t 
             doubled++;
         }
         *live = analysis->block_count;
-        fill_block(analysis, &analysis->blocks[analysis->block_count++], &events[i], op_modules);
+        fill_block(analysis, &analysis->blocks[analysis->block_count++], &events[i]);
     }
     for (uint32_t i = 0; i < analysis->block_count; i++)
         settle_block(analysis, &analysis->blocks[i]);
     if (orphan_frees)
         oc_warnings_add(&analysis->warnings, "free_without_allocation", orphan_frees, OC_NO_OFFSET,
-                        "%llu frees of memory that was allocated before the profile began were ignored", (unsigned long long)orphan_frees);
+                        "%llu frees of memory that was allocated before the profile began were ignored, as is normal; no figure depends on them",
+                        (unsigned long long)orphan_frees);
     if (doubled)
         oc_warnings_add(&analysis->warnings, "missing_free", doubled, OC_NO_OFFSET,
                         "%llu allocations at an address that was still in use: the free before them is missing and was assumed",
@@ -540,6 +573,11 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
     find_ends(analysis, memory, memory_count, annotations, annotation_count);
     if (!read_annotations(analysis, names, annotations, annotation_count, arena) || !classify(analysis, arena, scratch) ||
         !link_forward(analysis, arena, scratch) || !find_passes(analysis, arena, scratch))
+        return oc_error_set_memory(error);
+    trim_steps(analysis);
+    drop_idle_marks(analysis);
+    analysis->op_modules = locate_ops(analysis, arena, scratch);
+    if (!analysis->op_modules)
         return oc_error_set_memory(error);
     find_loop(analysis);
     if (!find_iterations(analysis, arena) || !pair_blocks(analysis, memory, memory_count, arena, scratch))

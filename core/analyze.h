@@ -12,6 +12,8 @@
 
 #define OC_NEVER INT64_MAX
 
+enum { OC_SCALAR_BYTES = 8 }; /* step counters and wrapped Python numbers are not larger */
+
 typedef enum oc_phase { OC_PHASE_PARAMETERS, OC_PHASE_FORWARD, OC_PHASE_BACKWARD, OC_PHASE_STEP, OC_PHASE_OTHER } oc_phase;
 
 typedef enum oc_block_kind {
@@ -52,6 +54,7 @@ typedef struct oc_analysis {
     uint32_t *own;    /* OC_CLASS bits of each operator */
     uint32_t *around; /* of it and all around it */
     uint32_t *forward; /* of a backward node: index of its forward operator, else OC_NONE */
+    uint32_t *op_modules; /* innermost module call around each operator's start, OC_NONE if none */
     uint32_t op_count;
     oc_span *modules;
     uint32_t module_count;

@@ -26,15 +26,17 @@ static const char usage[] =
     "PROFILE is a CPU profile that torch.profiler wrote with profile_memory=True (.json or .json.gz; - is standard input).\n"
     "\n"
     "  --batch N              batch size to estimate (another than recorded: give two profiles)\n"
+    "  --recorded-batch N,M   batch sizes of the profiles, where they are not seen rightly\n"
     "  --gpu NAME             a GPU of the catalogue, such as \"RTX 4090\"\n"
     "  --capacity SIZE        or its total memory as CUDA reports it: bytes, or 12GiB, 24GB\n"
     "  --reserve SIZE         memory kept for other processes and the display\n"
-    "  --optimizer NAME       recorded (default), SGD, Adam, AdamW, RMSprop, Adagrad, Adafactor\n"
+    "  --optimizer NAME       recorded (default), SGD, SGD+momentum, Adam, Adam+amsgrad, AdamW, AdamW+amsgrad, NAdam, RAdam,\n"
+    "                         Adamax, Adadelta, RMSprop, Adagrad, Adafactor, each with torch's default arguments\n"
     "  --foreach FORM         auto (default), on, off, fused: the form of the optimizer\n"
     "  --zero-grad WHERE      recorded (default), start, after-forward, after-step\n"
-    "  --torch VERSION        PyTorch of the GPU run, such as 2.6\n"
+    "  --torch VERSION        PyTorch of the GPU run, such as 2.6 (matters for cuBLAS workspaces on the newest cards only)\n"
     "  --json                 the result as JSON (format oomcast-result)\n"
-    "  --csv FILE             the memory curve as CSV\n"
+    "  --csv FILE             the memory curve as CSV (- is standard output, in place of the words)\n"
     "\n"
     "Exit status: 0 it fits (or no GPU was given), 1 out of memory, 2 it could not run.\n";
 
@@ -54,21 +56,26 @@ typedef struct arguments {
     const char *files[FILE_LIMIT];
     int file_count;
     cJSON *options;
+    int64_t batches[FILE_LIMIT]; /* recorded, 0: not given */
     bool is_json;
+    bool is_help;
     const char *csv;
 } arguments;
 
-/* "12GiB", "24 GB", "8318222336"; -1 if it is no size. */
+/* "12GiB", "12G", "24 GB", "8318222336"; -1 if it is no size. One letter is binary, as in most tools that show GPU memory. */
 static double parse_size(const char *text) {
     static const struct {
         const char *unit;
         double bytes;
     } units[] = {{"", 1},         {"B", 1},          {"KiB", 1024.0},    {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-                 {"KB", 1000.0},  {"MB", 1000000.0}, {"GB", 1000000000.0}, {"TB", 1000000000000.0}};
+                 {"K", 1024.0},   {"M", 1048576.0},  {"G", 1073741824.0}, {"T", 1099511627776.0}, {"KB", 1000.0},  {"MB", 1000000.0}, {"GB", 1000000000.0}, {"TB", 1000000000000.0}};
+    size_t length = strspn(text, "0123456789.");
     if (*text < '0' || *text > '9')
         return -1;
     char *end;
     double value = strtod(text, &end);
+    if (end != text + length) /* an exponent or worse */
+        return -1;
     while (*end == ' ')
         end++;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
@@ -94,6 +101,24 @@ static bool add_batch(cJSON *options, const char *text) {
         return false;
     }
     return cJSON_AddNumberToObject(options, "batch", batch) != NULL;
+}
+
+/* "8" or "8,16" */
+static bool add_recorded(arguments *a, const char *text) {
+    const char *at = text;
+    for (int i = 0; i < FILE_LIMIT; i++) {
+        char *end;
+        a->batches[i] = strtoll(at, &end, 10);
+        if (end == at || a->batches[i] < 1)
+            break;
+        if (*end == 0)
+            return true;
+        if (*end != ',')
+            break;
+        at = end + 1;
+    }
+    fprintf(stderr, "oomcast: --recorded-batch %s: expected one or two whole numbers, such as 8 or 8,16\n", text);
+    return false;
 }
 
 static bool is_text_option(const char *flag, const char **key) {
@@ -123,8 +148,12 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             a->is_json = true;
             continue;
         }
+        if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
+            a->is_help = true;
+            return true;
+        }
         bool is_known = is_text_option(flag, &key) || strcmp(flag, "--batch") == 0 || strcmp(flag, "--capacity") == 0 ||
-                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0;
+                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0;
         if (!is_known || i + 1 == argc) {
             fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, is_known ? "a value is missing" : "unknown option");
             return false;
@@ -139,6 +168,8 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             is_fine = add_size(a->options, "capacity_bytes", flag, value);
         else if (strcmp(flag, "--reserve") == 0)
             is_fine = add_size(a->options, "reserve_bytes", flag, value);
+        else if (strcmp(flag, "--recorded-batch") == 0)
+            is_fine = add_recorded(a, value);
         else
             a->csv = value;
         if (!is_fine)
@@ -185,6 +216,8 @@ static int read_profiles(oc_session *session, const arguments *a) {
         int result = feed_file(session, a->files[i]);
         if (result != EXIT_FITS)
             return result;
+        if (a->batches[i])
+            (void)oc_session_set_batch(session, a->batches[i]);
         if (oc_session_error(session)->status != OC_OK)
             return report_error(session, a);
     }
@@ -245,9 +278,13 @@ static void print_verdict(const cJSON *result) {
                size_text(need_bytes), size_text(usable));
     else if (strcmp(verdict, "tight") == 0)
         printf("TIGHT on %s: it runs with %s to spare, less than the estimate may be off.\n", name, size_text(usable - peak));
+    else if (number_of(result, "minimum_capacity_bytes") <= usable)
+        printf("DOES NOT FIT on %s, by a hair: out of memory with %s usable, though it would run under a limit of %s. Which of its cached blocks the "
+               "allocator keeps decides; torch.cuda.set_per_process_memory_fraction can set that limit.\n", name, size_text(usable),
+               size_text(number_of(result, "minimum_capacity_bytes")));
     else
-        printf("DOES NOT FIT on %s: out of memory. Without a limit it would reserve %s; usable are %s.\n", name, size_text(need_bytes),
-               size_text(usable));
+        printf("DOES NOT FIT on %s: out of memory. It needs at least %s, and %s to run without releasing its cache; usable are %s.\n", name,
+               size_text(number_of(result, "minimum_capacity_bytes")), size_text(need_bytes), size_text(usable));
 }
 
 static void print_sizes(const cJSON *result) {
@@ -256,12 +293,13 @@ static void print_sizes(const cJSON *result) {
     const char *optimizer = text_of(job, "optimizer");
     printf("\n");
     if (cJSON_IsNumber(item_of(job, "batch_size")))
-        printf("  %-26s %.0f, optimizer %s, %.0f iterations (%s)\n", "batch", number_of(job, "batch_size"), optimizer ? optimizer : "none",
-               number_of(job, "iterations"), text_of(job, "scaling"));
+        printf("  %-26s %.0f, optimizer %s, %.0f iteration%s (%s)\n", "batch", number_of(job, "batch_size"), optimizer ? optimizer : "none",
+               number_of(job, "iterations"), number_of(job, "iterations") == 1 ? "" : "s", text_of(job, "scaling"));
     printf("  %-26s %s\n", "peak tensors", size_text(number_of(peak, "tensor_bytes")));
     printf("  %-26s %s\n", "peak allocated", size_text(number_of(peak, "allocated_bytes")));
     printf("  %-26s %s\n", "peak reserved", size_text(number_of(peak, "reserved_bytes")));
-    printf("  %-26s %s\n", "as nvidia-smi shows it", size_text(number_of(peak, "device_bytes")));
+    double device = number_of(peak, "device_bytes"), total = cJSON_IsNull(gpu) ? device : number_of(gpu, "total_bytes");
+    printf("  %-26s %s\n", "as nvidia-smi shows it", size_text(device < total ? device : total)); /* never more than there is */
     printf("  %-26s %s context, %s libraries\n", "  of that outside PyTorch", size_text(number_of(outside, "context_bytes")),
            size_text(number_of(outside, "library_bytes")));
     if (!cJSON_IsNull(gpu)) {
@@ -332,7 +370,8 @@ static int write_csv(const oc_session *session, const char *path) {
                   {OC_COLUMN_RESERVED_TIME, OC_COLUMN_RESERVED, "reserved"},
                   {OC_COLUMN_TENSOR_TIME, OC_COLUMN_TENSOR, "tensor"},
                   {OC_COLUMN_NEED_TIME, OC_COLUMN_NEED, "need_reserved"}};
-    FILE *file = fopen(path, "w");
+    bool is_stdout = strcmp(path, "-") == 0;
+    FILE *file = is_stdout ? stdout : fopen(path, "w");
     if (!file)
         return trouble(path, strerror(errno));
     fprintf(file, "series,time_ms,bytes\n");
@@ -343,7 +382,7 @@ static int write_csv(const oc_session *session, const char *path) {
             fprintf(file, "%s,%.6f,%.0f\n", series[i].name, time_ms[k], bytes[k]);
     }
     bool has_failed = ferror(file) != 0;
-    return fclose(file) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
+    return (is_stdout ? fflush(file) : fclose(file)) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
 }
 
 static int print_result(const oc_session *session, const arguments *a) {
@@ -354,7 +393,7 @@ static int print_result(const oc_session *session, const arguments *a) {
     int exit_status = verdict && strcmp(verdict, "oom") == 0 ? EXIT_OOM : EXIT_FITS;
     if (a->is_json) {
         printf("%s\n", oc_session_summary(session, NULL));
-    } else {
+    } else if (!a->csv || strcmp(a->csv, "-") != 0) {
         print_verdict(result);
         print_sizes(result);
         print_oom(result);
@@ -362,8 +401,6 @@ static int print_result(const oc_session *session, const arguments *a) {
         print_notes(result);
     }
     cJSON_Delete(result);
-    if (fflush(stdout) != 0)
-        return trouble("standard output", strerror(errno));
     return exit_status;
 }
 
@@ -390,7 +427,7 @@ static int estimate(int argc, char **argv) {
     if (!session || !a.options)
         (void)trouble(NULL, "out of memory");
     else if (parse_arguments(&a, argc, argv))
-        result = estimate_with(session, &a);
+        result = a.is_help ? (fputs(usage, stdout), EXIT_FITS) : estimate_with(session, &a);
     oc_session_close(session);
     cJSON_Delete(a.options);
     return result;
@@ -457,7 +494,7 @@ static int bench(int argc, char **argv) {
     return result;
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "estimate") == 0)
         return estimate(argc, argv);
@@ -477,4 +514,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "oomcast: %s: unknown command\n\n", command);
     fputs(usage, stderr);
     return EXIT_TROUBLE;
+}
+
+int main(int argc, char **argv) {
+    int result = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return trouble("standard output", "could not be written");
+    return result;
 }

@@ -38,8 +38,7 @@ oc_status oc_error_set(oc_error *error, oc_status status, uint64_t byte_offset, 
 
 oc_status oc_error_set_memory(oc_error *error) {
     return oc_error_set(error, OC_MEMORY, OC_NO_OFFSET,
-                        "out of memory: the profile needs more than the memory budget of this session; "
-                        "record fewer iterations, or use the command line instead of the page");
+                        "out of memory: the profile needs more than the memory budget of this session: record fewer iterations");
 }
 
 void oc_warnings_add(oc_warnings *warnings, const char *code, uint64_t count, uint64_t offset, const char *format, ...) {

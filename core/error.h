@@ -5,8 +5,6 @@
 
 #include "oomcast.h"
 
-#include <stdbool.h>
-
 #if defined(__GNUC__)
 #define OC_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else

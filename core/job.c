@@ -1,13 +1,12 @@
 /* Parameters from gradients, buffers from what survives or is read, batch size from the data that flows in. */
 #include "job.h"
 
+#include "weights.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SCALAR_BYTES = 8,             /* step counters and wrapped numbers are not larger */
-    SMALLEST_DATASET_BYTES = 65536 /* below, a chance match of sizes is likelier than a data set, and matters less */
-};
+enum { SMALLEST_DATASET_BYTES = 65536 }; /* below, a chance match of sizes is likelier than a data set, and matters less */
 
 static const char *text(const oc_analysis *analysis, uint32_t number) {
     return oc_intern_text(analysis->names, number, NULL);
@@ -20,7 +19,7 @@ static int64_t input_bytes(const oc_analysis *analysis, const oc_op *op, unsigne
         return 0;
     int64_t count = oc_shape_element_count(&shape);
     int64_t element_bytes = oc_shape_element_bytes(text(analysis, op->types), input);
-    return count > 0 && element_bytes > 0 && count <= INT64_MAX / element_bytes ? count * element_bytes : 0;
+    return count > 0 && element_bytes > 0 && count <= OC_LARGEST_BLOCK / element_bytes ? count * element_bytes : 0;
 }
 
 /* ---- gradients and parameters ---- */
@@ -36,50 +35,148 @@ static void mark_gradients(oc_job *job, const oc_analysis *analysis) {
     }
 }
 
+static int compare_sizes(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The sizes of the gradients that are alive at a moment, sorted. */
+static uint32_t sizes_at(const oc_job *job, const oc_analysis *analysis, int64_t moment, int64_t *sizes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (job->roles[i] == OC_ROLE_GRADIENT && block->birth_ns < moment && block->death_ns > moment)
+            sizes[count++] = block->bytes;
+    }
+    if (count)
+        qsort(sizes, count, sizeof *sizes, compare_sizes);
+    return count;
+}
+
+/* Two sorted lists as one in which each size stands as often as in the one that has more of it. */
+static uint32_t merge_sizes(const int64_t *a, uint32_t a_count, const int64_t *b, uint32_t b_count, int64_t *merged) {
+    uint32_t i = 0, k = 0, count = 0;
+    while (i < a_count || k < b_count) {
+        int takes_a = k == b_count || (i < a_count && a[i] <= b[k]), takes_b = i == a_count || (k < b_count && b[k] <= a[i]);
+        merged[count++] = takes_a ? a[i] : b[k];
+        i += (uint32_t)takes_a;
+        k += (uint32_t)takes_b;
+    }
+    return count;
+}
+
+/* The sizes of the gradients that live when a step begins (without steps: when a pass ends), over the first few of them, as there may
+ * be several optimizers; sorted. */
+static int64_t *live_gradient_sizes(const oc_job *job, const oc_analysis *analysis, oc_arena *scratch, uint32_t *count) {
+    enum { MOMENTS = 4 };
+    int64_t *live = oc_arena_alloc(scratch, analysis->block_count, sizeof *live), *now = oc_arena_alloc(scratch, analysis->block_count, sizeof *now);
+    int64_t *merged = oc_arena_alloc(scratch, analysis->block_count, sizeof *merged);
+    *count = 0;
+    if (!live || !now || !merged)
+        return NULL;
+    const oc_windows *windows = analysis->steps.count ? &analysis->steps : &analysis->passes;
+    for (uint32_t i = 0; i < windows->count && i < MOMENTS; i++) {
+        uint32_t now_count = sizes_at(job, analysis, analysis->steps.count ? windows->items[i].start_ns : windows->items[i].end_ns, now);
+        *count = merge_sizes(live, *count, now, now_count, merged);
+        int64_t *swap = live;
+        live = merged;
+        merged = swap;
+    }
+    return live;
+}
+
+/* Leaves as many parameters of a size as gradients of it live; all of a size of which none lives, as where gradients are views of
+ * larger blocks. */
+static int drop_surplus(oc_job *job, const oc_analysis *analysis, oc_arena *scratch) {
+    uint32_t live_count, kept = 0;
+    const int64_t *sizes = live_gradient_sizes(job, analysis, scratch, &live_count);
+    uint32_t *taken = oc_arena_alloc(scratch, live_count, sizeof *taken); /* at the first of each size */
+    if (!sizes || !taken)
+        return 0;
+    for (uint32_t i = 0; i < job->parameter_count; i++) {
+        uint32_t low = 0, high = live_count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (sizes[middle] < job->parameters[i].bytes)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        int is_any = low < live_count && sizes[low] == job->parameters[i].bytes;
+        uint32_t next = is_any ? low + taken[low] : 0;
+        if (is_any && (next >= live_count || sizes[next] != job->parameters[i].bytes))
+            continue;
+        if (is_any)
+            taken[low]++;
+        job->parameters[kept++] = job->parameters[i];
+    }
+    job->parameter_count = kept;
+    return 1;
+}
+
+typedef struct candidate {
+    int64_t bytes;
+    uint32_t block;
+} candidate;
+
+static int compare_candidates(const void *a, const void *b) {
+    const candidate *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
 typedef struct gradient_key {
-    uint32_t dims, types;
+    uint32_t next;  /* of the same dims but other bytes, plus 1; 0 if none: as many as there are sizes of elements */
     uint32_t seen;  /* in the current pass */
     uint32_t count; /* most in any pass */
     int64_t bytes;
+    const oc_window *pass;
 } gradient_key;
 
 /* Every parameter's gradient goes through AccumulateGrad once a pass, whatever block holds it. Over several passes (gradient
- * accumulation, several losses) the most of each shape in one pass count. Order: last accumulated first, that is about the order of
- * the model. */
+ * accumulation, several losses) the most of each shape in one pass count. Inputs that need gradients go through it too (reentrant
+ * checkpointing, gradient penalties), but theirs do not live until the step. Order: last accumulated first, that is about the order of the
+ * model. */
 static int list_from_accumulate(oc_job *job, const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch) {
     uint32_t op_limit = 0;
     for (uint32_t i = 0; i < analysis->op_count; i++)
         op_limit += (analysis->own[i] & OC_CLASS_ACCUMULATE) && analysis->ops[i].dims;
+    uint32_t *first = oc_arena_alloc(scratch, op_limit ? analysis->names->count : 0, sizeof *first); /* by text of dims: key plus 1 */
     gradient_key *keys = oc_arena_alloc(scratch, op_limit, sizeof *keys);
     oc_parameter *found = oc_arena_alloc(scratch, op_limit, sizeof *found);
     job->parameters = oc_arena_alloc(arena, op_limit, sizeof *job->parameters);
-    if (!keys || !found || !job->parameters)
+    if (!first || !keys || !found || !job->parameters)
         return 0;
     uint32_t key_count = 0, count = 0;
-    const oc_window *pass = NULL;
     for (uint32_t i = 0; i < analysis->op_count; i++) {
         const oc_op *op = &analysis->ops[i];
         if (!(analysis->own[i] & OC_CLASS_ACCUMULATE) || !op->dims)
             continue;
-        const oc_window *in = oc_windows_find(&analysis->passes, op->at.start_ns);
-        if (in != pass)
-            for (uint32_t k = 0; k < key_count; k++)
-                keys[k].seen = 0;
-        pass = in;
-        uint32_t k = 0;
-        while (k < key_count && (keys[k].dims != op->dims || keys[k].types != op->types))
-            k++;
-        if (k == key_count)
-            keys[key_count++] = (gradient_key){op->dims, op->types, 0, 0, input_bytes(analysis, op, 0)};
-        if (++keys[k].seen <= keys[k].count || !keys[k].bytes)
+        int64_t bytes = input_bytes(analysis, op, 0);
+        if (!bytes)
             continue;
-        keys[k].count = keys[k].seen;
-        found[count++] = (oc_parameter){keys[k].bytes, op->dims, OC_NONE};
+        uint32_t *link = &first[op->dims];
+        while (*link && keys[*link - 1].bytes != bytes)
+            link = &keys[*link - 1].next;
+        if (!*link) {
+            keys[key_count].bytes = bytes;
+            *link = ++key_count;
+        }
+        gradient_key *key = &keys[*link - 1];
+        const oc_window *pass = oc_windows_find(&analysis->passes, op->at.start_ns);
+        if (key->pass != pass)
+            key->seen = 0;
+        key->pass = pass;
+        if (++key->seen <= key->count)
+            continue;
+        key->count = key->seen;
+        found[count++] = (oc_parameter){key->bytes, op->dims, OC_NONE};
     }
     for (uint32_t i = 0; i < count; i++)
         job->parameters[i] = found[count - 1 - i];
     job->parameter_count = count;
-    return 1;
+    return drop_surplus(job, analysis, scratch);
 }
 
 /* Without shapes: the gradients that are alive when the first step begins (or at the end of the first pass). */
@@ -115,7 +212,14 @@ static int is_built_survivor(const oc_block *block) {
     return block->kind == OC_BLOCK_BUILT && block->death_ns == OC_NEVER;
 }
 
-/* Gives each parameter the first surviving block of its size that was built before the loop. */
+/* Where a parameter may lie: built before the loop, or at least before the first backward pass, where something that looks like the loop
+ * came earlier (a mark around the building, a look at the first batch). */
+static int may_be_parameter(const oc_analysis *analysis, const oc_block *block) {
+    int is_early = analysis->passes.count && block->birth_ns < analysis->passes.items[0].start_ns;
+    return is_built_survivor(block) || (is_early && block->kind == OC_BLOCK_TENSOR && block->death_ns == OC_NEVER);
+}
+
+/* Gives each parameter the first surviving block of its size. */
 static int match_parameters(oc_job *job, const oc_analysis *analysis, oc_arena *scratch) {
     uint32_t count = job->parameter_count;
     oc_parameter *sorted = oc_arena_alloc(scratch, count, sizeof *sorted);
@@ -135,7 +239,7 @@ static int match_parameters(oc_job *job, const oc_analysis *analysis, oc_arena *
         block_of[i] = OC_NONE;
     for (uint32_t i = 0; i < analysis->block_count; i++) {
         const oc_block *block = &analysis->blocks[i];
-        if (!is_built_survivor(block))
+        if (!may_be_parameter(analysis, block))
             continue;
         uint32_t low = 0, high = count;
         while (low < high) {
@@ -155,7 +259,7 @@ static int match_parameters(oc_job *job, const oc_analysis *analysis, oc_arena *
     for (uint32_t i = 0; i < count; i++) { /* unseen ones get positions behind all blocks */
         job->unseen_parameter_count += block_of[i] == OC_NONE;
         job->parameters[i].block = block_of[i] == OC_NONE ? analysis->block_count + i : block_of[i];
-        job->parameter_bytes += job->parameters[i].bytes;
+        job->parameter_bytes = oc_add_bytes(job->parameter_bytes, job->parameters[i].bytes);
     }
     if (count)
         qsort(job->parameters, count, sizeof *job->parameters, compare_births);
@@ -188,8 +292,8 @@ static void mark_built_state(oc_job *job, const oc_analysis *analysis) {
                 matched = next;
             else if (is_next) {
                 job->roles[i] = OC_ROLE_STATE;
-                job->recorded_state_bytes += block->bytes;
-            } else if (block->bytes <= SCALAR_BYTES && (i > first || block->bytes < SCALAR_BYTES)) {
+                job->recorded_state_bytes = oc_add_bytes(job->recorded_state_bytes, block->bytes);
+            } else if (block->bytes <= OC_SCALAR_BYTES && (i > first || block->bytes < OC_SCALAR_BYTES)) {
                 job->roles[i] = OC_ROLE_HOST;
             }
         }
@@ -197,6 +301,47 @@ static void mark_built_state(oc_job *job, const oc_analysis *analysis) {
             return;
         job->is_state_built = 1;
     }
+}
+
+/* Parameters without gradient: a survivor of the size of a weight that operators read. What has none was built before the profile, if
+ * the trained parameters were too. */
+static int mark_frozen(oc_job *job, const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch) {
+    candidate *candidates = oc_arena_alloc(scratch, analysis->block_count, sizeof *candidates);
+    uint32_t *taken = oc_arena_alloc(scratch, analysis->block_count, sizeof *taken); /* at the first of each size */
+    uint32_t candidate_count = 0, weight_count, unseen = 0;
+    int64_t *weights;
+    if (!candidates || !taken || !oc_weights_find(analysis, job, arena, scratch, &weights, &weight_count))
+        return 0;
+    for (uint32_t i = 0; i < analysis->block_count; i++)
+        if (is_built_survivor(&analysis->blocks[i]) && job->roles[i] == OC_ROLE_NONE)
+            candidates[candidate_count++] = (candidate){analysis->blocks[i].bytes, i};
+    if (candidate_count)
+        qsort(candidates, candidate_count, sizeof *candidates, compare_candidates);
+    for (uint32_t i = 0; i < weight_count; i++) {
+        uint32_t low = 0, high = candidate_count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (candidates[middle].bytes < weights[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        uint32_t at = low < candidate_count ? low + taken[low] : candidate_count;
+        if (at >= candidate_count || candidates[at].bytes != weights[i]) {
+            weights[unseen++] = weights[i];
+            continue;
+        }
+        taken[low]++;
+        job->roles[candidates[at].block] = OC_ROLE_PARAMETER;
+        job->frozen_count++;
+        job->parameter_bytes = oc_add_bytes(job->parameter_bytes, weights[i]);
+    }
+    int is_older = job->parameter_count ? job->unseen_parameter_count * 2 > job->parameter_count : candidate_count == 0;
+    job->unseen_frozen = weights;
+    job->unseen_frozen_count = is_older ? unseen : 0;
+    for (uint32_t i = 0; i < job->unseen_frozen_count; i++)
+        job->parameter_bytes = oc_add_bytes(job->parameter_bytes, weights[i]);
+    return 1;
 }
 
 /* Data that only the DataLoader touches stays on the CPU: what its operators read and did not make. */
@@ -231,7 +376,8 @@ static void mark_buffers(oc_job *job, const oc_analysis *analysis) {
         if (!is_built_survivor(&analysis->blocks[i]) || job->roles[i] != OC_ROLE_NONE)
             continue;
         job->roles[i] = job->parameter_count ? OC_ROLE_BUFFER : OC_ROLE_PARAMETER;
-        *(job->parameter_count ? &job->buffer_bytes : &job->parameter_bytes) += analysis->blocks[i].bytes;
+        int64_t *sum = job->parameter_count ? &job->buffer_bytes : &job->parameter_bytes;
+        *sum = oc_add_bytes(*sum, analysis->blocks[i].bytes);
     }
 }
 
@@ -241,9 +387,9 @@ static void mark_step_state(oc_job *job, const oc_analysis *analysis) {
         const oc_block *block = &analysis->blocks[i];
         if (block->kind != OC_BLOCK_STEP || block->death_ns != OC_NEVER || block->is_backward)
             continue;
-        job->roles[i] = block->bytes <= SCALAR_BYTES ? OC_ROLE_HOST : OC_ROLE_STATE;
-        if (block->bytes > SCALAR_BYTES)
-            job->recorded_state_bytes += block->bytes;
+        job->roles[i] = block->bytes <= OC_SCALAR_BYTES ? OC_ROLE_HOST : OC_ROLE_STATE;
+        if (block->bytes > OC_SCALAR_BYTES)
+            job->recorded_state_bytes = oc_add_bytes(job->recorded_state_bytes, block->bytes);
     }
 }
 
@@ -251,7 +397,8 @@ static void mark_step_state(oc_job *job, const oc_analysis *analysis) {
 
 /* Running mean and variance of every batch_norm of the first forward pass, and its counter of batches (8 bytes). */
 static int find_unseen_buffers(oc_job *job, const oc_analysis *analysis, oc_arena *arena) {
-    if (job->unseen_parameter_count * 2 <= job->parameter_count) /* most were seen, so the buffers were too */
+    int is_older = job->parameter_count ? job->unseen_parameter_count * 2 > job->parameter_count : job->unseen_frozen_count > 0;
+    if (!is_older) /* the parameters were seen, so the buffers were too */
         return 1;
     int64_t until = analysis->passes.count ? analysis->passes.items[0].start_ns : analysis->end_ns;
     uint32_t norms = 0;
@@ -271,7 +418,7 @@ static int find_unseen_buffers(oc_job *job, const oc_analysis *analysis, oc_aren
         job->unseen_buffers[job->unseen_buffer_count++] = 8;
     }
     for (uint32_t i = 0; i < job->unseen_buffer_count; i++)
-        job->buffer_bytes += job->unseen_buffers[i];
+        job->buffer_bytes = oc_add_bytes(job->buffer_bytes, job->unseen_buffers[i]);
     return 1;
 }
 
@@ -302,25 +449,56 @@ static int find_unseen_batch(oc_job *job, const oc_analysis *analysis, oc_arena 
 
 /* ---- batch size ---- */
 
-/* The first operator after a fetch that reads a tensor of a batch block's size: its first dimension. */
-static int64_t batch_from_loader(const oc_analysis *analysis) {
-    enum { TRIES = 8 };
-    for (uint32_t b = 0, tried = 0; b < analysis->block_count && tried < TRIES; b++) {
-        const oc_block *block = &analysis->blocks[b];
-        if (block->kind != OC_BLOCK_BATCH || block->is_scratch)
+/* Whether a backward pass follows a fetch before the next one (a look at the first batch or a validation loop has none). */
+static int is_trained_on(const oc_analysis *analysis, int64_t fetched_ns) {
+    const oc_window *pass = oc_windows_after(&analysis->passes, fetched_ns), *next = oc_windows_after(&analysis->loads, fetched_ns);
+    return !analysis->passes.count || (pass && (!next || pass->start_ns < next->start_ns));
+}
+
+/* The first dimension of what the first operator reads that takes a tensor of a batch block's size; 0 if none does. A vector counts
+ * only if it holds whole numbers, such as labels; others may be flattened images. */
+static int64_t first_dimension(const oc_analysis *analysis, const oc_block *block) {
+    int64_t earliest = OC_NEVER, dimension = 0;
+    for (uint32_t i = 0; i < analysis->op_count; i++) {
+        const oc_op *op = &analysis->ops[i];
+        if (op->at.start_ns < block->birth_ns || op->at.start_ns >= earliest || !op->dims)
             continue;
-        tried++;
-        for (uint32_t i = 0; i < analysis->op_count; i++) {
-            const oc_op *op = &analysis->ops[i];
-            if (op->at.start_ns < block->birth_ns || !op->dims)
+        oc_shape shape;
+        for (unsigned input = 0; input < 2; input++) {
+            if (input_bytes(analysis, op, input) != block->bytes || !oc_shape_read(text(analysis, op->dims), input, &shape) || !shape.rank)
                 continue;
-            oc_shape shape;
-            for (unsigned input = 0; input < 2; input++)
-                if (input_bytes(analysis, op, input) == block->bytes && oc_shape_read(text(analysis, op->dims), input, &shape) && shape.rank)
-                    return shape.dims[0];
+            if (shape.rank == 1 && !oc_shape_is_whole(text(analysis, op->types), input))
+                continue;
+            earliest = op->at.start_ns;
+            dimension = shape.dims[0];
         }
     }
-    return 0;
+    return dimension;
+}
+
+/* What most of the first fetches tell. */
+static int64_t batch_from_loader(const oc_analysis *analysis) {
+    enum { VOTES = 8, TRIES = 64 };
+    int64_t found[VOTES], best = 0;
+    uint32_t count = 0, tried = 0, best_votes = 0;
+    for (uint32_t b = 0; b < analysis->block_count && count < VOTES && tried < TRIES; b++) {
+        const oc_block *block = &analysis->blocks[b];
+        if (block->kind != OC_BLOCK_BATCH || block->is_scratch || !is_trained_on(analysis, block->birth_ns))
+            continue;
+        tried++;
+        found[count] = first_dimension(analysis, block);
+        count += found[count] > 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t votes = 0;
+        for (uint32_t k = 0; k < count; k++)
+            votes += found[k] == found[i];
+        if (votes > best_votes) {
+            best_votes = votes;
+            best = found[i];
+        }
+    }
+    return best;
 }
 
 /* The first operator of the loop that has a backward node, or without training the first one with a shape: embedding is given the
@@ -382,19 +560,34 @@ static oc_zero_grad find_zero_grad(const oc_analysis *analysis) {
     return OC_ZERO_GRAD_START;
 }
 
-/* The SGD loop multiplies its momentum buffers in place; without momentum it only adds (torch.optim.sgd._single_tensor_sgd). */
-static int find_step_multiplication(const oc_analysis *analysis) {
-    for (uint32_t i = 0; i < analysis->op_count; i++)
-        if ((analysis->own[i] & OC_CLASS_MUL_IN_PLACE) && oc_windows_find(&analysis->steps, analysis->ops[i].at.start_ns))
-            return 1;
-    return 0;
+/* What the first step's loop does tells which state the optimizer has where the profile began after it was made. */
+static void look_at_step(oc_job *job, const oc_analysis *analysis) {
+    for (uint32_t i = 0; analysis->steps.count && i < analysis->op_count; i++) {
+        int64_t start_ns = analysis->ops[i].at.start_ns;
+        if (start_ns < analysis->steps.items[0].start_ns || start_ns > analysis->steps.items[0].end_ns)
+            continue;
+        job->step_multiplications += (analysis->own[i] & OC_CLASS_MUL_IN_PLACE) != 0;
+        job->step_has_lerp |= (analysis->own[i] & OC_CLASS_LERP_IN_PLACE) != 0;
+        job->step_has_maximum |= (analysis->own[i] & OC_CLASS_MAXIMUM) != 0;
+    }
 }
 
-/* The loops of torch.optim make `grad.add(param, alpha=weight_decay)`, a new tensor per parameter, for nothing else. */
+/* The loops of torch.optim make `grad.add(param, alpha=weight_decay)`, a new tensor as large as a parameter, before they touch their
+ * state, which they multiply or clone; a later one is the look-ahead of Nesterov momentum or Adadelta's own. */
 static int find_step_decay(const oc_job *job, const oc_analysis *analysis) {
+    if (!analysis->steps.count)
+        return 0;
+    const oc_window *step = &analysis->steps.items[0];
+    int64_t first_touch_ns = step->end_ns;
+    for (uint32_t i = 0; i < analysis->op_count; i++) {
+        int64_t start_ns = analysis->ops[i].at.start_ns;
+        if ((analysis->own[i] & (OC_CLASS_MUL_IN_PLACE | OC_CLASS_CLONE)) && start_ns >= step->start_ns && start_ns < first_touch_ns)
+            first_touch_ns = start_ns;
+    }
     for (uint32_t i = 0; i < analysis->block_count; i++) {
         const oc_block *block = &analysis->blocks[i];
-        if (block->kind != OC_BLOCK_STEP || block->producer == OC_NONE || !(analysis->own[block->producer] & OC_CLASS_ADD) || block->bytes <= SCALAR_BYTES)
+        if (block->kind != OC_BLOCK_STEP || block->birth_ns > first_touch_ns || block->producer == OC_NONE || block->bytes <= OC_SCALAR_BYTES ||
+            !(analysis->own[block->producer] & OC_CLASS_ADD))
             continue;
         for (uint32_t k = 0; k < job->parameter_count; k++)
             if (job->parameters[k].bytes == block->bytes)
@@ -405,6 +598,7 @@ static int find_step_decay(const oc_job *job, const oc_analysis *analysis) {
 
 static void look_at_kernels(oc_job *job, const oc_analysis *analysis) {
     for (uint32_t i = 0; i < analysis->op_count; i++) {
+        job->recurrent_count += (analysis->own[i] & OC_CLASS_RECURRENT) != 0;
         job->is_compiled |= (analysis->own[i] & OC_CLASS_COMPILED) != 0;
         if ((analysis->own[i] & (OC_CLASS_MATMUL | OC_CLASS_CONVOLUTION)) &&
             (strstr(text(analysis, analysis->ops[i].types), "c10::BFloat16") || strstr(text(analysis, analysis->ops[i].types), "c10::Half")))
@@ -432,6 +626,8 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
         !match_parameters(job, analysis, scratch))
         return oc_error_set_memory(error);
     mark_built_state(job, analysis);
+    if (!mark_frozen(job, analysis, arena, scratch))
+        return oc_error_set_memory(error);
     if (!mark_dataset(job, analysis, scratch))
         return oc_error_set_memory(error);
     mark_buffers(job, analysis);
@@ -442,16 +638,17 @@ oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena,
     job->zero_grad = find_zero_grad(analysis);
     find_matmuls(job, analysis);
     look_at_kernels(job, analysis);
-    job->step_multiplies = find_step_multiplication(analysis);
+    look_at_step(job, analysis);
     job->step_decays = find_step_decay(job, analysis);
     return OC_OK;
 }
 
 void oc_job_mark_data(oc_job *job, const oc_analysis *analysis, const int64_t *difference) {
     for (uint32_t i = 0; i < analysis->block_count; i++) {
-        if (job->roles[i] != OC_ROLE_BUFFER || !difference[i])
+        int is_guess = job->roles[i] == OC_ROLE_PARAMETER && !job->parameter_count; /* nothing is trained: all survivors count as parameters */
+        if ((job->roles[i] != OC_ROLE_BUFFER && !is_guess) || !difference[i])
             continue;
         job->roles[i] = OC_ROLE_DATA;
-        job->buffer_bytes -= analysis->blocks[i].bytes;
+        *(is_guess ? &job->parameter_bytes : &job->buffer_bytes) -= analysis->blocks[i].bytes;
     }
 }

@@ -26,7 +26,7 @@ typedef struct oc_parameter {
     uint32_t block; /* the block that holds it, OC_NONE if the profile began later */
 } oc_parameter;
 
-typedef enum oc_batch_source { OC_BATCH_UNKNOWN, OC_BATCH_METADATA, OC_BATCH_LOADER, OC_BATCH_INPUT } oc_batch_source;
+typedef enum oc_batch_source { OC_BATCH_UNKNOWN, OC_BATCH_METADATA, OC_BATCH_LOADER, OC_BATCH_INPUT, OC_BATCH_GIVEN } oc_batch_source;
 
 typedef struct oc_job {
     uint8_t *roles;           /* oc_role per block */
@@ -34,26 +34,31 @@ typedef struct oc_job {
     uint32_t parameter_count;
     uint32_t unseen_parameter_count; /* the last ones of the list */
     int64_t parameter_bytes, buffer_bytes, gradient_bytes;
+    uint32_t frozen_count;   /* parameters without gradient that have a block */
+    int64_t *unseen_frozen;  /* bytes each: parameters without gradient, where the model was built before the profile */
+    uint32_t unseen_frozen_count;
     int64_t *unseen_buffers; /* bytes each: running statistics that batch_norm reads, where the model was built before the profile */
     uint32_t unseen_buffer_count;
     uint32_t *unseen_batch; /* blocks of a later batch that stand for the first one, fetched before the profile began */
     uint32_t unseen_batch_count;
     int64_t recorded_state_bytes;  /* optimizer state seen, without scalars */
     int is_state_built;            /* the optimizer's constructor made it */
-    int step_multiplies;           /* a step multiplies in place */
-    int step_decays;               /* a step adds into a new tensor as large as a parameter: weight decay on the gradient */
+    uint32_t step_multiplications; /* in-place ones of the first step */
+    int step_has_lerp, step_has_maximum; /* operators of the first step */
+    int step_decays;               /* the first step decays the gradients into new tensors */
     int64_t batch_size;            /* recorded; 0 if unknown */
     oc_batch_source batch_source;
     oc_zero_grad zero_grad;         /* where it stands; OC_ZERO_GRAD_RECORDED if it is not annotated */
     uint32_t first_matmul, first_backward_matmul; /* operators, OC_NONE if none */
     int is_compiled;
     uint64_t low_precision_count; /* matrix products and convolutions in half or bfloat16 */
+    uint64_t recurrent_count;     /* calls of LSTM, GRU and RNN */
 } oc_job;
 
 /* Fills `job` (zeroed). OC_OK or OC_MEMORY. */
 oc_status oc_job_read(oc_job *job, const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch, oc_error *error);
 
-/* Tells data from buffers once a second profile shows which blocks grow with the batch: `difference` per block. */
+/* Tells data from buffers, and from parameters where nothing is trained, once a second profile shows which blocks grow with the batch: `difference` per block. */
 void oc_job_mark_data(oc_job *job, const oc_analysis *analysis, const int64_t *difference);
 
 #endif

@@ -61,7 +61,7 @@ typedef enum oc_column {
     OC_COLUMN_RESERVED,           /* bytes, torch.cuda.memory_reserved */
     OC_COLUMN_TENSOR_TIME,        /* ms */
     OC_COLUMN_TENSOR,             /* bytes, sum of live requests before rounding */
-    OC_COLUMN_NEED_TIME,          /* ms; */
+    OC_COLUMN_NEED_TIME,          /* ms */
     OC_COLUMN_NEED,               /* bytes reserved in the run without a limit; empty unless the limited run ran out of memory */
     OC_COLUMN_COUNT
 } oc_column;
@@ -76,6 +76,10 @@ oc_session *oc_session_open(size_t budget_bytes);
  * After an error the session takes no more bytes and returns the first error again. */
 oc_status oc_session_feed(oc_session *session, const void *bytes, size_t length);
 
+/* The current profile was recorded at this batch size, whatever it seems to be; 1 to 100,000,000, else OC_STATE. Call it before
+ * oc_session_next_profile or oc_session_finish. */
+oc_status oc_session_set_batch(oc_session *session, int64_t batch_size);
+
 /* Ends the first profile; what is fed next belongs to the second one, the same job at another batch size. */
 oc_status oc_session_next_profile(oc_session *session);
 
@@ -84,8 +88,8 @@ oc_status oc_session_finish(oc_session *session);
 
 /* Answers one question. `options` is JSON, `length` bytes of it; an empty object asks for the unlimited run as recorded:
  *   {"task": "estimate", "batch": 64, "gpu": "RTX 4090" | "capacity_bytes": N, "reserve_bytes": N, "optimizer": "AdamW",
- *    "foreach": "auto"|"on"|"off"|"fused", "zero_grad": "recorded"|"start"|"after-forward"|"after-step", "points": 1000,
- *    "range_ms": [from, to]}
+ *    "foreach": "auto"|"on"|"off"|"fused", "zero_grad": "recorded"|"start"|"after-forward"|"after-step", "torch": "2.6",
+ *    "points": 1000, "range_ms": [from, to]}
  * On success summary and columns describe the answer. On OC_OPTIONS the session stays usable and keeps the last answer. */
 oc_status oc_session_simulate(oc_session *session, const char *options, size_t length);
 
@@ -96,7 +100,7 @@ const char *oc_session_summary(const oc_session *session, size_t *length);
 /* One column of the last simulation; NULL with length 0 if there is none. Lives as long as the summary. */
 const double *oc_session_column(const oc_session *session, oc_column column, size_t *length);
 
-/* The first error of reading, or the error of the last simulation; never NULL, `status` is OC_OK where there is none. */
+/* The first error of reading, else the error of the last simulation or wrong call; never NULL, `status` is OC_OK where there is none. */
 const oc_error *oc_session_error(const oc_session *session);
 
 /* What reading took: uncompressed bytes, events, and the highest number of bytes the session held. Any pointer may be NULL. */

@@ -23,7 +23,12 @@ enum {
     OC_CLASS_SAFE_SOFTMAX = 1 << 14,
     OC_CLASS_MUL_IN_PLACE = 1 << 15,
     OC_CLASS_ADD = 1 << 16,
-    OC_CLASS_CONVOLUTION = 1 << 17
+    OC_CLASS_CONVOLUTION = 1 << 17,
+    OC_CLASS_LINEAR = 1 << 18,      /* inputs: x, weight, bias */
+    OC_CLASS_NORM = 1 << 19,        /* layer_norm, group_norm: inputs: x, a number or shape, weight, bias */
+    OC_CLASS_MAXIMUM = 1 << 20,
+    OC_CLASS_LERP_IN_PLACE = 1 << 21,
+    OC_CLASS_RECURRENT = 1 << 22 /* cuDNN does this on CUDA in one piece */
 };
 
 uint32_t oc_opclass_of(const char *name);

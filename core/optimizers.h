@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct oc_optimizer {
-    const char *name;       /* the class in torch.optim */
+    const char *name;       /* the class in torch.optim, perhaps with an argument: "SGD+momentum" */
     int state_copies;       /* full-size state tensors per parameter, default arguments */
     int is_factored;        /* row and column statistics instead (Adafactor) for two dimensions and more */
     int is_state_built;     /* by the constructor; else at the first step */
@@ -14,6 +14,8 @@ typedef struct oc_optimizer {
     int loop_copies;        /* temporaries of the loop: new tensors per parameter, one of which lives until the next replaces it */
     int has_fused;          /* a fused form without temporaries exists */
     int is_foreach_default; /* on CUDA */
+    int plain_multiplications; /* in-place multiplications per parameter in the loop without momentum; -1: momentum is no option of it */
+    int is_lerp_state, is_maximum_state; /* its loop has lerp_, or maximum, only where an argument keeps one more state tensor */
     const char *source;
 } oc_optimizer;
 

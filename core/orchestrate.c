@@ -123,6 +123,8 @@ static void emit_unseen(emitter *e) {
     int64_t before_ns = s->analysis->begin_ns - 1;
     for (uint32_t i = job->parameter_count - job->unseen_parameter_count; i < job->parameter_count; i++)
         add_life(e, before_ns, OC_NEVER, (oc_tensor){job->parameters[i].bytes, OC_NONE, OC_NONE, 0, OC_CATEGORY_PARAMETER, OC_PHASE_PARAMETERS});
+    for (uint32_t i = 0; i < job->unseen_frozen_count; i++)
+        add_life(e, before_ns, OC_NEVER, (oc_tensor){job->unseen_frozen[i], OC_NONE, OC_NONE, 0, OC_CATEGORY_PARAMETER, OC_PHASE_PARAMETERS});
     for (uint32_t i = 0; i < job->unseen_buffer_count; i++)
         add_life(e, before_ns, OC_NEVER, (oc_tensor){job->unseen_buffers[i], OC_NONE, OC_NONE, 0, OC_CATEGORY_BUFFER, OC_PHASE_PARAMETERS});
     for (uint32_t i = 0; i < job->unseen_batch_count; i++) /* replaced when the next one has come */
@@ -154,7 +156,7 @@ static void emit_state(emitter *e, const oc_optimizer *optimizer, int copies, in
     for (uint32_t i = 0; i < job->parameter_count; i++) {
         if (optimizer->is_factored) {
             int64_t parts[2];
-            e->plan->optimizer_state_bytes += factored_bytes(e->subject, &job->parameters[i], parts);
+            e->plan->optimizer_state_bytes = oc_add_bytes(e->plan->optimizer_state_bytes, factored_bytes(e->subject, &job->parameters[i], parts));
             for (int part = 0; part < 2; part++)
                 if (parts[part])
                     add_life(e, time_ns, OC_NEVER, step_tensor(parts[part], OC_CATEGORY_STATE, 0));
@@ -162,7 +164,7 @@ static void emit_state(emitter *e, const oc_optimizer *optimizer, int copies, in
         }
         for (int copy = 0; copy < copies; copy++)
             add_life(e, time_ns, OC_NEVER, step_tensor(job->parameters[i].bytes, OC_CATEGORY_STATE, 0));
-        e->plan->optimizer_state_bytes += copies * job->parameters[i].bytes;
+        e->plan->optimizer_state_bytes = oc_add_bytes(e->plan->optimizer_state_bytes, copies * job->parameters[i].bytes);
     }
 }
 
@@ -197,25 +199,28 @@ static void emit_loop(emitter *e, int copies, const oc_window *step, uint32_t it
 
 /* Full-size state tensors per parameter: as the recording shows, else the table's default. */
 static int state_copies(emitter *e, const oc_optimizer *optimizer, int is_recorded) {
+    enum { MOST_COPIES = 8 }; /* no optimizer of the table keeps half as many: what is above was something else */
     const oc_job *job = e->subject->job;
     int copies = optimizer->state_copies;
     if (!is_recorded || optimizer->is_factored || !job->parameter_bytes)
         return copies;
     if (job->recorded_state_bytes) {
         int64_t seen = (job->recorded_state_bytes + job->parameter_bytes / 2) / job->parameter_bytes;
+        seen = seen < MOST_COPIES ? seen : MOST_COPIES;
         if (seen != copies)
             oc_assumptions_add(&e->plan->assumptions, "%s keeps %lld %s of the parameters as its state, as recorded", optimizer->name, (long long)seen,
                                seen == 1 ? "copy" : "copies");
         return (int)seen;
     }
-    if (job->unseen_parameter_count && copies == 0 && job->step_multiplies) {
-        oc_assumptions_add(&e->plan->assumptions, "%s multiplies in its step, so it was taken to use momentum: one copy of the parameters", optimizer->name);
-        return 1;
-    }
-    if (job->unseen_parameter_count)
-        oc_assumptions_add(&e->plan->assumptions,
-                           "the profile began after the optimizer had made its state: counted for %s with default arguments (%d copies of the parameters)",
-                           optimizer->name, copies);
+    if (!job->unseen_parameter_count)
+        return copies;
+    /* seen in the recorded loop: amsgrad takes a maximum, a centered form a lerp, momentum one more multiplication per parameter */
+    int has_momentum = optimizer->plain_multiplications >= 0 &&
+                       job->step_multiplications >= (uint32_t)(optimizer->plain_multiplications + 1) * job->parameter_count;
+    copies += (optimizer->is_maximum_state && job->step_has_maximum) + (optimizer->is_lerp_state && job->step_has_lerp) + has_momentum;
+    oc_assumptions_add(&e->plan->assumptions,
+                       "the profile began after the optimizer had made its state: counted for %s as its recorded step tells, %d %s of the parameters",
+                       optimizer->name, copies, copies == 1 ? "copy" : "copies");
     return copies;
 }
 
@@ -253,8 +258,9 @@ static oc_status emit_optimizer(emitter *e, const oc_options *options, int is_re
     int decay = is_recorded && e->subject->job->step_decays ? optimizer->decay_copies : 0;
     for (uint32_t i = 0; i < steps.count; i++) {
         oc_window step = a->steps.count ? steps.items[i] : (oc_window){steps.items[i].end_ns, steps.items[i].end_ns + 1};
-        if (i == 0)
-            emit_state(e, optimizer, state_copies(e, optimizer, is_recorded), optimizer->is_state_built ? a->first_ns - 1 : step.start_ns);
+        if (i == 0) /* with one recorded step, state made in it would never meet a forward pass, as it does in every later iteration */
+            emit_state(e, optimizer, state_copies(e, optimizer, is_recorded),
+                       optimizer->is_state_built || steps.count == 1 ? a->first_ns - 1 : step.start_ns);
         uint32_t iteration = oc_analysis_iteration(a, step.start_ns);
         if (form == OC_FOREACH_ON)
             emit_foreach(e, optimizer->foreach_copies + decay, &step, iteration);
@@ -274,7 +280,7 @@ static oc_status choose_optimizer(emitter *e, const oc_options *options, int *is
     if (!*is_recorded) {
         plan->optimizer = oc_optimizer_find(options->optimizer);
         if (!plan->optimizer) {
-            char names[200] = "recorded";
+            char names[300] = "recorded";
             for (size_t i = 0; oc_optimizer_at(i); i++) {
                 strncat(names, ", ", sizeof names - strlen(names) - 1);
                 strncat(names, oc_optimizer_at(i)->name, sizeof names - strlen(names) - 1);
@@ -369,6 +375,15 @@ static int write_requests(emitter *e, oc_arena *arena) {
     return 1;
 }
 
+/* zero_grad can be moved only from where it is seen. */
+static oc_status check_zero_grad(const oc_subject *subject, const oc_options *options, oc_error *error) {
+    if (options->zero_grad == OC_ZERO_GRAD_RECORDED || subject->analysis->zeros.count)
+        return OC_OK;
+    return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
+                        "zero_grad: this profile has no annotation of it (model.zero_grad() makes none), so it cannot be moved; call optimizer.zero_grad() in the "
+                        "recording");
+}
+
 static oc_status check_batch(oc_plan *plan, const oc_subject *subject, const oc_options *options, oc_error *error) {
     const oc_scale *scale = subject->scale;
     plan->batch = options->batch ? options->batch : scale->batch;
@@ -389,6 +404,8 @@ oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_opti
     oc_list_init(&e.tensors, arena, sizeof(oc_tensor));
     int is_recorded, is_replayed;
     oc_status status = check_batch(plan, subject, options, error);
+    if (status == OC_OK)
+        status = check_zero_grad(subject, options, error);
     if (status == OC_OK)
         status = choose_optimizer(&e, options, &is_recorded, &is_replayed, error);
     if (status != OC_OK)

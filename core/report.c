@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWNER_LIMIT = 20, OOM_LIVE_LIMIT = 10, PATH_LIMIT = 400 };
+enum { PHASED_PASSES_LIMIT = 200, OWNER_LIMIT = 20, OOM_LIVE_LIMIT = 10, PATH_LIMIT = 400 };
 
 static const char *const phase_names[] = {"parameters", "forward", "backward", "optimizer step", "other"};
 static const char *const category_names[] = {"parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"};
@@ -308,7 +308,7 @@ static void write_phase(writer *w, cJSON *list, const char *name, uint32_t itera
     number(w, item, "peak_reserved_bytes", reserved);
 }
 
-/* Forward passes reach from the end of whatever came before (fetch, zero_grad, step, mark) to the backward pass. */
+/* Of the first PHASED_PASSES_LIMIT passes and steps. Forward passes reach from the end of whatever came before (fetch, step, the pass before) to the backward pass. */
 static void write_phases(writer *w, cJSON *root) {
     const oc_analysis *a = w->f->subject->analysis;
     cJSON *list = array(w, root, "phases");
@@ -316,11 +316,11 @@ static void write_phases(writer *w, cJSON *root) {
         write_phase(w, list, phase_names[OC_PHASE_PARAMETERS], 0, a->begin_ns, a->first_ns);
     if (!a->passes.count)
         write_phase(w, list, phase_names[OC_PHASE_FORWARD], 0, a->first_ns, a->end_ns);
-    for (uint32_t i = 0; i < a->passes.count; i++) {
+    for (uint32_t i = 0; i < a->passes.count && i < PHASED_PASSES_LIMIT; i++) {
         const oc_window *pass = &a->passes.items[i];
         int64_t start_ns = i ? a->passes.items[i - 1].end_ns : a->first_ns;
-        const oc_windows *before[] = {&a->steps, &a->loads, &a->zeros};
-        for (size_t group = 0; group < 3; group++) {
+        const oc_windows *before[] = {&a->steps, &a->loads};
+        for (size_t group = 0; group < 2; group++) {
             const oc_window *last = oc_windows_before(before[group], pass->start_ns);
             if (last && last->end_ns > start_ns)
                 start_ns = last->end_ns;
@@ -329,7 +329,7 @@ static void write_phases(writer *w, cJSON *root) {
         write_phase(w, list, phase_names[OC_PHASE_FORWARD], iteration, start_ns, pass->start_ns);
         write_phase(w, list, phase_names[OC_PHASE_BACKWARD], iteration, pass->start_ns, pass->end_ns);
     }
-    for (uint32_t i = 0; i < a->steps.count; i++)
+    for (uint32_t i = 0; i < a->steps.count && i < PHASED_PASSES_LIMIT; i++)
         write_phase(w, list, phase_names[OC_PHASE_STEP], oc_analysis_iteration(a, a->steps.items[i].start_ns), a->steps.items[i].start_ns,
                     a->steps.items[i].end_ns);
 }
@@ -353,7 +353,7 @@ static void write_oom(writer *w, cJSON *root) {
 }
 
 static void write_warnings(writer *w, cJSON *list, const oc_warnings *warnings) {
-    for (size_t i = 0; warnings && i < warnings->count; i++) {
+    for (size_t i = 0; i < warnings->count; i++) {
         const oc_warning *warning = &warnings->items[i];
         cJSON *item = element(w, list);
         text(w, item, "code", warning->code);
@@ -366,11 +366,21 @@ static void write_warnings(writer *w, cJSON *list, const oc_warnings *warnings) 
     }
 }
 
-static void write_profile_warnings(writer *w, cJSON *list, const oc_analysis *a) {
-    if (!a)
-        return;
-    write_warnings(w, list, &a->trace->warnings);
-    write_warnings(w, list, &a->warnings);
+/* Of both profiles and the plan, each code once. */
+static void write_all_warnings(writer *w, cJSON *root) {
+    const oc_findings *f = w->f;
+    const oc_warnings *sources[] = {&f->subject->analysis->trace->warnings, &f->subject->analysis->warnings,
+                                    f->other ? &f->other->trace->warnings : NULL, f->other ? &f->other->warnings : NULL, &f->plan->warnings};
+    oc_warnings *merged = oc_arena_alloc(w->scratch, 1, sizeof *merged);
+    w->has_failed |= !merged;
+    for (size_t i = 0; merged && i < sizeof sources / sizeof sources[0]; i++)
+        for (size_t k = 0; sources[i] && k < sources[i]->count; k++) {
+            const oc_warning *warning = &sources[i]->items[k];
+            oc_warnings_add(merged, warning->code, warning->count, warning->first_offset, "%s", warning->message);
+        }
+    cJSON *list = array(w, root, "warnings");
+    if (merged)
+        write_warnings(w, list, merged);
 }
 
 static const char *const column_names[OC_COLUMN_COUNT] = {"allocated time", "allocated", "reserved time", "reserved",
@@ -444,10 +454,7 @@ static void write_all(writer *w, cJSON *root, const oc_columns *columns) {
     write_phases(w, root);
     write_owners(w, array(w, root, "owners"), f->run->request_count ? f->run->peak_allocated_at + 1 : 0, 1, OWNER_LIMIT);
     write_oom(w, root);
-    cJSON *warnings = array(w, root, "warnings");
-    write_profile_warnings(w, warnings, f->subject->analysis);
-    write_profile_warnings(w, warnings, f->other);
-    write_warnings(w, warnings, &f->plan->warnings);
+    write_all_warnings(w, root);
     cJSON *assumptions = array(w, root, "assumptions");
     for (size_t i = 0; i < f->plan->assumptions.count; i++)
         text_element(w, assumptions, f->plan->assumptions.items[i]);

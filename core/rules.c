@@ -1,9 +1,7 @@
 /* Each rule is a function over the blocks. Order matters: what an earlier rule dropped, later ones leave alone. */
 #include "rules.h"
 
-#include <stdlib.h>
-
-enum { SCALAR_BYTES = 8, REACH_OF_CLONE = 3, FLOAT_BYTES = 4 };
+enum { REACH_OF_CLONE = 3, FLOAT_BYTES = 4 };
 
 typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MATH, ATTENTION_STATISTICS, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
 
@@ -37,28 +35,48 @@ static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, c
             drop(&decisions[i], SCRATCH);
         else if (job->roles[i] == OC_ROLE_HOST)
             drop(&decisions[i], HOST);
-        else if (block->bytes <= SCALAR_BYTES && block->op == OC_NONE)
+        else if (block->bytes <= OC_SCALAR_BYTES && block->op == OC_NONE)
             drop(&decisions[i], WRAPPED_NUMBER);
     }
 }
 
-static int compare_bytes(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
+/* One call of attention by its matrix products: scores = q k', then output = weights v. */
+typedef struct attention {
+    int64_t first_product_ns, softmax_ns, last_product_ns;
+    int64_t score_bytes; /* of the softmax's result */
+} attention;
 
-/* The sizes of all softmax results inside attention: those of the scores. Sorted. */
-static int64_t *score_sizes(const oc_analysis *analysis, oc_arena *scratch, uint32_t *count) {
-    int64_t *sizes = oc_arena_alloc(scratch, analysis->block_count, sizeof *sizes);
-    *count = 0;
-    if (!sizes)
+/* Per operator the index of the attention call it lies in, plus 1; 0 outside. NULL if out of memory. */
+static uint32_t *list_attentions(const oc_analysis *analysis, oc_arena *scratch, attention **calls) {
+    uint32_t *call_of = oc_arena_alloc(scratch, analysis->op_count, sizeof *call_of), count = 0;
+    for (uint32_t i = 0; i < analysis->op_count; i++)
+        count += (analysis->own[i] & OC_CLASS_ATTENTION_MATH) != 0;
+    *calls = oc_arena_alloc(scratch, count, sizeof **calls);
+    if (!call_of || !*calls)
         return NULL;
-    for (uint32_t i = 0; i < analysis->block_count; i++)
-        if ((analysis->blocks[i].around & OC_CLASS_ATTENTION_MATH) && (analysis->blocks[i].around & OC_CLASS_SOFTMAX))
-            sizes[(*count)++] = analysis->blocks[i].bytes;
-    if (*count)
-        qsort(sizes, *count, sizeof *sizes, compare_bytes);
-    return sizes;
+    count = 0;
+    for (uint32_t i = 0; i < analysis->op_count; i++) { /* operators come after those around them */
+        if (analysis->own[i] & OC_CLASS_ATTENTION_MATH)
+            call_of[i] = ++count;
+        else if (analysis->ops[i].at.parent != OC_NONE)
+            call_of[i] = call_of[analysis->ops[i].at.parent];
+        if (!call_of[i])
+            continue;
+        attention *call = &(*calls)[call_of[i] - 1];
+        int64_t start_ns = analysis->ops[i].at.start_ns;
+        if ((analysis->own[i] & OC_CLASS_MATMUL) && !call->first_product_ns)
+            call->first_product_ns = start_ns;
+        if (analysis->own[i] & OC_CLASS_MATMUL)
+            call->last_product_ns = start_ns;
+        if (analysis->own[i] & OC_CLASS_SOFTMAX)
+            call->softmax_ns = start_ns;
+    }
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
+        const oc_block *block = &analysis->blocks[i];
+        if (block->op != OC_NONE && call_of[block->op] && (block->around & OC_CLASS_SOFTMAX))
+            (*calls)[call_of[block->op] - 1].score_bytes = block->bytes;
+    }
+    return call_of;
 }
 
 /* The softmax that autograd saves becomes a logsumexp per row; its shape is that of the scores, [..., L, S]. 0 if it is not saved or its
@@ -67,8 +85,8 @@ static int shrink_to_statistics(oc_decision *decision, const oc_analysis *analys
     oc_shape scores;
     if (block->producer == OC_NONE || !(analysis->own[block->producer] & OC_CLASS_SOFTMAX))
         return 0;
-    const oc_op *attention = &analysis->ops[oc_analysis_find_around(analysis, block->op, OC_CLASS_ATTENTION_MATH)];
-    if (block->death_ns <= attention->at.end_ns || !oc_shape_read(oc_intern_text(analysis->names, analysis->ops[block->producer].dims, NULL), 0, &scores) ||
+    const oc_op *around = &analysis->ops[oc_analysis_find_around(analysis, block->op, OC_CLASS_ATTENTION_MATH)];
+    if (block->death_ns <= around->at.end_ns || !oc_shape_read(oc_intern_text(analysis->names, analysis->ops[block->producer].dims, NULL), 0, &scores) ||
         scores.rank < 2)
         return 0;
     int64_t rows = scores.dims[scores.rank - 2], columns = scores.dims[scores.rank - 1];
@@ -81,23 +99,33 @@ static int shrink_to_statistics(oc_decision *decision, const oc_analysis *analys
     return 1;
 }
 
-/* Forward: everything of the scores' size inside attention, its dropout and its guarded softmax. Backward: the same sizes in
- * nodes of operators inside attention. */
+/* Forward: what has the scores' size between the two products, and all of the dropout and the guarded softmax there. Backward: the same
+ * size in the nodes of the softmax and of what follows it; of the second product's node the first result only, the gradient of the
+ * weights, as the gradient of v comes second (derivatives.yaml, bmm: self, mat2). */
 static int drop_attention_scores(oc_decision *decisions, const oc_analysis *analysis, oc_arena *scratch) {
-    uint32_t count;
-    int64_t *sizes = score_sizes(analysis, scratch, &count);
-    if (!sizes)
+    attention *calls;
+    const uint32_t *call_of = list_attentions(analysis, scratch, &calls);
+    uint8_t *has_weights_gradient = oc_arena_alloc(scratch, analysis->op_count, 1); /* per forward operator */
+    if (!call_of || !has_weights_gradient)
         return 0;
-    for (uint32_t i = 0; count && i < analysis->block_count; i++) {
+    for (uint32_t i = 0; i < analysis->block_count; i++) {
         const oc_block *block = &analysis->blocks[i];
-        int has_size = bsearch(&block->bytes, sizes, count, sizeof *sizes, compare_bytes) != NULL;
-        int is_forward = (block->around & OC_CLASS_ATTENTION_MATH) &&
-                         (has_size || (block->around & (OC_CLASS_SAFE_SOFTMAX | OC_CLASS_DROPOUT)));
-        int is_backward = block->is_backward && has_size && block->forward_op != OC_NONE &&
-                          (analysis->around[block->forward_op] & OC_CLASS_ATTENTION_MATH);
-        if (decisions[i].is_dropped || !(is_forward || is_backward))
+        uint32_t op = block->is_backward ? block->forward_op : block->op;
+        if (decisions[i].is_dropped || op == OC_NONE || !call_of[op])
             continue;
-        if (!is_forward || !shrink_to_statistics(&decisions[i], analysis, block))
+        const attention *call = &calls[call_of[op] - 1];
+        int has_size = call->score_bytes && block->bytes == call->score_bytes;
+        if (block->is_backward) {
+            int is_second_product = (analysis->own[op] & OC_CLASS_MATMUL) && analysis->ops[op].at.start_ns > call->softmax_ns;
+            if (!has_size || analysis->ops[op].at.start_ns < call->softmax_ns || (is_second_product && has_weights_gradient[op]))
+                continue;
+            has_weights_gradient[op] = 1;
+            drop(&decisions[i], ATTENTION_MATH);
+            continue;
+        }
+        int is_between = block->birth_ns >= call->first_product_ns && block->birth_ns < call->last_product_ns;
+        int is_inside = (block->around & (OC_CLASS_SAFE_SOFTMAX | OC_CLASS_DROPOUT)) != 0;
+        if (((has_size && is_between) || is_inside) && !shrink_to_statistics(&decisions[i], analysis, block))
             drop(&decisions[i], ATTENTION_MATH);
     }
     return 1;

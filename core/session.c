@@ -15,6 +15,7 @@ enum { PROFILE_LIMIT = 2 };
 #endif
 
 typedef struct profile {
+    int64_t given_batch; /* 0: none */
     oc_trace trace;
     oc_analysis analysis;
     oc_job job;
@@ -38,8 +39,10 @@ struct oc_session {
     oc_columns columns;
 };
 
+/* A wrong call changes nothing: the session can be used on. */
 static oc_status set_state_error(oc_session *session, const char *message) {
-    return oc_error_set(&session->error, OC_STATE, OC_NO_OFFSET, "%s", message);
+    session->options_error.status = OC_OK;
+    return oc_error_set(&session->options_error, OC_STATE, OC_NO_OFFSET, "%s", message);
 }
 
 static oc_status open_profile(oc_session *session) {
@@ -83,6 +86,16 @@ oc_status oc_session_feed(oc_session *session, const void *bytes, size_t length)
     return status;
 }
 
+oc_status oc_session_set_batch(oc_session *session, int64_t batch_size) {
+    enum { LARGEST_BATCH = 100000000 };
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (session->is_finished || batch_size < 1 || batch_size > LARGEST_BATCH)
+        return set_state_error(session, "a recorded batch size must be from 1 to 100000000 and be given before the profile is finished");
+    session->profiles[session->profile_count - 1]->given_batch = batch_size;
+    return OC_OK;
+}
+
 oc_status oc_session_next_profile(oc_session *session) {
     if (session->error.status != OC_OK)
         return session->error.status;
@@ -100,6 +113,10 @@ static oc_status analyze_profile(oc_session *session, int index) {
     if (status == OC_OK)
         status = oc_job_read(&p->job, &p->analysis, &session->trace_arena, &session->scratch, &session->error);
     oc_arena_reset(&session->scratch);
+    if (p->given_batch) {
+        p->job.batch_size = p->given_batch;
+        p->job.batch_source = OC_BATCH_GIVEN;
+    }
     return status;
 }
 
@@ -110,7 +127,7 @@ static oc_status match_profiles(oc_session *session) {
     oc_arena_reset(&session->scratch);
     if (!session->decisions)
         return oc_error_set_memory(&session->error);
-    session->scale = (oc_scale){a->job.batch_size, 0, NULL};
+    session->scale.batch = a->job.batch_size;
     if (!b)
         return OC_OK;
     oc_status status = oc_scale_match(&session->scale, &a->analysis, &a->job, &b->analysis, &b->job, &session->trace_arena, &session->error);
@@ -147,12 +164,20 @@ static void assume_surroundings(oc_plan *plan, const oc_session *session, const 
     if (session->scale.difference)
         oc_assumptions_add(&plan->assumptions, "sizes are a straight line through the two recorded batch sizes %lld and %lld", (long long)session->scale.batch,
                            (long long)session->scale.other_batch);
+    if (session->scale.unmatched_count)
+        oc_assumptions_add(&plan->assumptions, "%u tensors of at most 512 bytes are in only one of the two profiles (such as one per sample) and are counted "
+                           "as in the first", session->scale.unmatched_count);
+    if (session->scale.square_count)
+        oc_assumptions_add(&plan->assumptions, "%u tensors grow as the square of the batch size, as they did between the recordings", session->scale.square_count);
     if (job->batch_source == OC_BATCH_LOADER || job->batch_source == OC_BATCH_INPUT)
         oc_assumptions_add(&plan->assumptions, "the recorded batch size was read off %s",
                            job->batch_source == OC_BATCH_LOADER ? "the tensors that the DataLoader hands over" : "the first operator's input");
     if (job->unseen_parameter_count)
         oc_assumptions_add(&plan->assumptions, "%u of %u parameters were made before the profile began and are taken from their gradients",
                            job->unseen_parameter_count, job->parameter_count);
+    if (job->unseen_frozen_count)
+        oc_assumptions_add(&plan->assumptions, "%u weights without a gradient were made before the profile began and are taken from the operators that read them",
+                           job->unseen_frozen_count);
     if (job->unseen_batch_count)
         oc_assumptions_add(&plan->assumptions, "the first batch was fetched before the profile began and is taken to be like the next");
 }
@@ -163,10 +188,26 @@ static void warn_about_job(oc_plan *plan, const oc_session *session) {
     if (job->is_compiled)
         oc_warnings_add(&plan->warnings, "compiled", 1, OC_NO_OFFSET,
                         "the model was compiled (torch.compile): compiled code allocates otherwise on a GPU; record it without compiling");
+    if (session->scale.steeper_count)
+        oc_warnings_add(&plan->warnings, "steeper_than_linear", session->scale.steeper_count, OC_NO_OFFSET,
+                        "%u tensors grow faster than the batch size, but not as its square: at other batch sizes their bytes are not to be relied on; record "
+                        "at sizes near the wanted one", session->scale.steeper_count);
+    if (job->recurrent_count)
+        oc_warnings_add(&plan->warnings, "recurrent", job->recurrent_count, OC_NO_OFFSET,
+                        "recurrent layers (LSTM, GRU, RNN) run in cuDNN on a GPU, with a reserve and a workspace of its own choice: their figures are rough");
     if (job->low_precision_count)
         oc_warnings_add(&plan->warnings, "low_precision", job->low_precision_count, OC_NO_OFFSET,
                         "the job computes in half or bfloat16 (%llu matrix products and convolutions): the CPU casts at other places than CUDA, so expect "
                         "the figures to be off by more than those of a float32 recording", (unsigned long long)job->low_precision_count);
+    int64_t told_bytes = a->trace->metadata.parameter_bytes, off_bytes = told_bytes > job->parameter_bytes ? told_bytes - job->parameter_bytes : job->parameter_bytes - told_bytes;
+    if (told_bytes > 0 && off_bytes > told_bytes / 100)
+        oc_warnings_add(&plan->warnings, "parameters_differ", 1, OC_NO_OFFSET,
+                        "the recorder counted %lld bytes of parameters, %lld were found in the profile: the figures may be off by as much", (long long)told_bytes,
+                        (long long)job->parameter_bytes);
+    if (a->steps.count == 1)
+        oc_warnings_add(&plan->warnings, "one_step", 1, OC_NO_OFFSET,
+                        "the profile holds one optimizer step only: what later iterations find already there (optimizer state, last outputs) is partly "
+                        "assumed; record three iterations");
     if (!job->parameter_bytes)
         oc_warnings_add(&plan->warnings, "no_parameters", 1, OC_NO_OFFSET,
                         "no parameters were found: the model was built before the profile began and nothing is trained in it, so its weights are missing in "
@@ -204,10 +245,10 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
     if (!runs || !need_usage || !usage || !allocator)
         return oc_error_set_memory(&session->options_error);
     oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2];
-    oc_simulate(allocator, plan->requests, plan->request_count, INT64_MAX, 0, need_usage, need);
+    oc_simulate(allocator, plan->requests, plan->request_count, OC_NO_LIMIT, 0, need_usage, need);
     if (limit_bytes)
         oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes, 0, usage, run);
-    oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes ? limit_bytes : INT64_MAX, 1, NULL, rising);
+    oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes ? limit_bytes : OC_NO_LIMIT, 1, NULL, rising);
     f->minimum_bytes = oc_simulate_minimum(allocator, plan->requests, plan->request_count, need->peak.reserved_bytes);
     f->need = need;
     f->need_usage = need_usage;

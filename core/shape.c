@@ -78,21 +78,34 @@ int64_t oc_shape_list_count(const char *dims_text, unsigned input) {
     return -1;
 }
 
-int64_t oc_shape_element_bytes(const char *types_text, unsigned input) {
-    static const struct {
-        const char *name;
-        int64_t bytes;
-    } types[] = {
-        {"\"float\"", 4}, {"\"long int\"", 8}, {"\"c10::BFloat16\"", 2}, {"\"c10::Half\"", 2}, {"\"double\"", 8}, {"\"int\"", 4},
-        {"\"bool\"", 1}, {"\"unsigned char\"", 1}, {"\"signed char\"", 1}, {"\"short int\"", 2}, {"\"c10::complex<float>\"", 8},
-        {"\"c10::complex<double>\"", 16}, {"\"c10::Float8_e4m3fn\"", 1}, {"\"c10::Float8_e5m2\"", 1}, {"\"long\"", 8}, {"\"short\"", 2},
-        {"\"__int64\"", 8}, {"\"long long\"", 8},
+typedef struct element_type {
+    const char *name;
+    int64_t bytes;
+    int is_whole; /* no fractions: class numbers, indices, masks */
+} element_type;
+
+static const element_type *find_type(const char *types_text, unsigned input) {
+    static const element_type types[] = {
+        {"\"float\"", 4, 0}, {"\"long int\"", 8, 1}, {"\"c10::BFloat16\"", 2, 0}, {"\"c10::Half\"", 2, 0}, {"\"double\"", 8, 0}, {"\"int\"", 4, 1},
+        {"\"bool\"", 1, 1}, {"\"unsigned char\"", 1, 1}, {"\"signed char\"", 1, 1}, {"\"short int\"", 2, 1}, {"\"c10::complex<float>\"", 8, 0},
+        {"\"c10::complex<double>\"", 16, 0}, {"\"c10::Float8_e4m3fn\"", 1, 0}, {"\"c10::Float8_e5m2\"", 1, 0}, {"\"long\"", 8, 1}, {"\"short\"", 2, 1},
+        {"\"__int64\"", 8, 1}, {"\"long long\"", 8, 1},
     };
     const char *at = element(types_text, input);
     for (size_t i = 0; at && i < sizeof types / sizeof types[0]; i++)
         if (strncmp(at, types[i].name, strlen(types[i].name)) == 0)
-            return types[i].bytes;
-    return 0;
+            return &types[i];
+    return NULL;
+}
+
+int64_t oc_shape_element_bytes(const char *types_text, unsigned input) {
+    const element_type *type = find_type(types_text, input);
+    return type ? type->bytes : 0;
+}
+
+int oc_shape_is_whole(const char *types_text, unsigned input) {
+    const element_type *type = find_type(types_text, input);
+    return type && type->is_whole;
 }
 
 int64_t oc_shape_element_count(const oc_shape *shape) {

@@ -21,6 +21,9 @@ int64_t oc_shape_list_count(const char *dims_text, unsigned input);
 /* Bytes of an element of one input by its type; 0 if it is no tensor or the type is unknown. */
 int64_t oc_shape_element_bytes(const char *types_text, unsigned input);
 
+/* Whether one input is a tensor of whole numbers or truth values. */
+int oc_shape_is_whole(const char *types_text, unsigned input);
+
 /* Product of the dimensions (1 for rank 0), or -1 on overflow. */
 int64_t oc_shape_element_count(const oc_shape *shape);
 

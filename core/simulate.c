@@ -368,6 +368,8 @@ static int64_t highest_live(oc_allocator *a, const oc_request *requests, uint32_
         }
         if (live > highest)
             highest = live;
+        if (highest >= OC_NO_LIMIT)
+            break;
     }
     return highest;
 }

@@ -11,6 +11,7 @@
 #define OC_SIMULATE_H
 
 #include "arena.h"
+#include "bytes.h"
 #include "request.h"
 
 #define OC_kMinBlockSize 512         /* all sizes are multiples of it */
@@ -19,6 +20,8 @@
 #define OC_kLargeBuffer 20971520     /* segment for sizes below OC_kMinLargeAlloc */
 #define OC_kMinLargeAlloc 10485760   /* from here on the segment follows the size */
 #define OC_kRoundLarge 2097152       /* such segments are multiples of it */
+
+#define OC_NO_LIMIT OC_LARGEST_SUM /* more than any device has, and sums below it do not overflow */
 
 typedef struct oc_usage {
     int64_t tensor_bytes;    /* live requests, unrounded */
@@ -44,7 +47,7 @@ typedef struct oc_allocator oc_allocator;
 /* An allocator for up to `tensor_count` tensors; lives in the arena. NULL if out of memory. */
 oc_allocator *oc_allocator_open(oc_arena *arena, uint32_t tensor_count);
 
-/* Runs all requests from an empty device. `limit_bytes` bounds reserved bytes, INT64_MAX for none. New segments get falling
+/* Runs all requests from an empty device. `limit_bytes` bounds reserved bytes, OC_NO_LIMIT for none. New segments get falling
  * addresses, or rising ones, which decides ties only. `usage`, if not NULL, receives the state after every request. */
 void oc_simulate(oc_allocator *allocator, const oc_request *requests, uint32_t count, int64_t limit_bytes, int is_rising,
                  oc_usage *usage, oc_run *run);

@@ -331,7 +331,7 @@ def _print_file(path):
 
 
 def _print_next(paths, batch_size):
-    names = " ".join('"%s"' % p if " " in p else p for p in paths)
+    names = " ".join('"%s"' % p if " " in p else p for p in paths[:2])      # an estimate takes two; more serve to check it
     if len(paths) == 1:
         print("Next: drop it on the oomcast page (with one of another batch size, to estimate any), or run: oomcast estimate %s" % names)
     else:

@@ -12,6 +12,7 @@ uint32_t abi_version(void);
 struct handle *open(uint32_t input_capacity);
 uint8_t *input(struct handle *h);
 int32_t feed(struct handle *h, uint32_t length);
+int32_t set_batch(struct handle *h, uint32_t batch_size);
 int32_t next_profile(struct handle *h);
 int32_t finish(struct handle *h);
 int32_t simulate(struct handle *h, uint32_t length);
@@ -61,6 +62,10 @@ uint8_t *input(struct handle *h) {
 
 int32_t feed(struct handle *h, uint32_t length) {
     return length <= h->input_capacity ? (int32_t)oc_session_feed(h->session, h->input, length) : (int32_t)OC_STATE;
+}
+
+int32_t set_batch(struct handle *h, uint32_t batch_size) {
+    return (int32_t)oc_session_set_batch(h->session, batch_size);
 }
 
 int32_t next_profile(struct handle *h) {

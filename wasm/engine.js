@@ -91,6 +91,11 @@ export class Session {
     }
   }
 
+  /** The current profile was recorded at this batch size, whatever it seems to be; before nextProfile() or finish(). */
+  setBatch(batchSize) {
+    this.#check(this.#exports.set_batch(this.#handle, batchSize));
+  }
+
   /** What is fed from here on is the second profile, the same job at another batch size. */
   nextProfile() {
     this.#check(this.#exports.next_profile(this.#handle));

@@ -86,7 +86,7 @@ const WRONG_OPTIONS = [
   [["--gpu", "RTX 9999"], /^unknown GPU "RTX 9999": did you mean .+; `oomcast gpus` lists all, a capacity in bytes works for any other$/],
   [["--gpu", "A100"], /^unknown GPU "A100": did you mean A100-SXM4-40GB, A100-PCIE-40GB, A100-SXM4-80GB, A100 80GB PCIe; /],
   [["--gpu", "T4", "--capacity", "16GiB"], /^give a GPU or a capacity, not both$/],
-  [["--optimizer", "Sophia"], /^unknown optimizer "Sophia": known are recorded, SGD, Adam, AdamW, RMSprop, Adagrad, Adafactor$/],
+  [["--optimizer", "Sophia"], /^unknown optimizer "Sophia": known are recorded, SGD, SGD\+momentum, Adam, .+, RMSprop, Adagrad, Adafactor$/],
   [["--batch", "0"], /^option "batch": expected a whole number from 1 to 100000000$/],
   [["--batch", "2.5"], /^option "batch": expected a whole number from 1 to 100000000$/],
   [["--batch", "64"], /^batch 64: one profile tells only its own batch size, 4; give a second profile of the same job at another batch size$/],

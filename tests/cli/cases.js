@@ -55,10 +55,11 @@ export const CASES = [
   { name: "gzip damaged", make: () => { const b = Buffer.from(example("cnn-b4.json.gz")); b.fill(0xff, 30000, 30100); return [b]; },
     message: /^damaged gzip data near byte \d+ of the compressed file \(.+\): copy or record the profile again$/ },
   { name: "two jobs", make: () => [example("cnn-b4.json.gz"), example("transformer-b8.json.gz")], file: null,
-    message: "the two profiles are not of the same job: after 3 equal tensors comes aten::zeros in the first one, aten::empty in the second. " +
-      "Record both with the same model, optimizer and number of iterations, only the batch size changed" },
+    message: "the two profiles are not of the same job: a parameter of 6912 bytes in the first one has 8388608 in the second. " +
+      "Record both with the same model, only the batch size changed" },
   { name: "the same batch size twice", make: () => [example("cnn-b4.json.gz"), example("cnn-b4.json.gz")], file: null,
-    message: "both profiles were recorded at batch size 4: record the second one at another batch size, for example 8" },
+    message: "both profiles were recorded at batch size 4: record the second one at another batch size, for example 8; if the sizes were others, give them " +
+      "(--recorded-batch)" },
   { name: "second file is no profile", make: () => [example("cnn-b4.json.gz"), bytes("hello")], file: 1, message: `this is plain text, not a profile. ${HOW}` },
 ];
 

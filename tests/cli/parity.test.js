@@ -12,7 +12,8 @@ const QUESTIONS = [
   [CNN, { batch: 512, gpu: "RTX 4060", optimizer: "Adam" }, 1, "oom"],
   [TRANSFORMER, { batch: 64, capacity_bytes: 12622168064, optimizer: "Adagrad", foreach: "off" }, 0, "fits"],
   [TRANSFORMER, { batch: 333, gpu: "T4", optimizer: "adamw", zero_grad: "after-step", reserve_bytes: 1 << 30 }, 0, "fits"],
-  [TRANSFORMER, { batch: 500, gpu: "Tesla T4" }, 2],
+  [TRANSFORMER, { batch: 333, gpu: "Tesla T4", optimizer: "SGD+momentum" }, 0, "fits"],
+  [TRANSFORMER, { batch: 500, gpu: "Tesla T5" }, 2],
   [["transformer-b4-scheduled.json.gz"], { gpu: "H100 80GB HBM3" }, 0, "fits"],
 ];
 const FLAGS = { batch: "--batch", gpu: "--gpu", capacity_bytes: "--capacity", optimizer: "--optimizer", foreach: "--foreach", zero_grad: "--zero-grad",

@@ -300,6 +300,51 @@ static void iterations_end_with_the_steps(void) {
     close_picture();
 }
 
+/* Two optimizers that step after one backward pass end one iteration; a pass before each of them makes two. */
+static void steps_of_one_pass_are_one_iteration(void) {
+    open_picture("1 + a 8\n10..20 node A seq=1\n30..40 note Optimizer.step#SGD.step\n50..60 note Optimizer.step#Adam.step\n"
+                 "70..80 node A seq=2\n90..95 note Optimizer.step#SGD.step\n96..99 note Optimizer.step#Adam.step\n");
+    CHECK_EQ_U64(s->analysis.iteration_count, 2);
+    CHECK_EQ_U64(oc_analysis_iteration(&s->analysis, 59 * US), 0);
+    CHECK_EQ_U64(oc_analysis_iteration(&s->analysis, 60 * US), 1);
+    CHECK_EQ_U64(oc_analysis_iteration(&s->analysis, 98 * US), 1);
+    close_picture();
+    open_picture("1 + a 8\n10..20 node A seq=1\n30..40 note Optimizer.step#SGD.step\n42..48 node A seq=2\n50..60 note Optimizer.step#Adam.step\n");
+    CHECK_EQ_U64(s->analysis.iteration_count, 2);
+    close_picture();
+}
+
+/* optimizer.step(closure): forward and backward passes lie inside the annotation; the step is what comes after the last of them. */
+static void a_step_with_a_closure_begins_after_its_passes(void) {
+    open_picture("10..500 note Optimizer.step#LBFGS.step\n"
+                 "  20..30 op aten::mm seq=1\n    25 + out 1000\n"
+                 "  100..120 node MmBackward0 seq=1\n    110 + gradient 2000\n"
+                 "  200..210 op aten::mm seq=2\n"
+                 "  300..320 node MmBackward0 seq=2\n"
+                 "  400 + state 3000\n"
+                 "600..700 note Optimizer.step#LBFGS.step\n");
+    CHECK_EQ_I64(s->analysis.first_ns, 20 * US);
+    if (CHECK_EQ_U64(s->analysis.steps.count, 2)) {
+        CHECK(s->analysis.steps.items[0].start_ns > 320 * US && s->analysis.steps.items[0].start_ns < 321 * US);
+        CHECK_EQ_I64(s->analysis.steps.items[0].end_ns, 500 * US);
+        CHECK_EQ_I64(s->analysis.steps.items[1].start_ns, 600 * US); /* without a pass inside as annotated */
+    }
+    CHECK_EQ_I64(profile_block(s, 1000, 0)->kind, OC_BLOCK_TENSOR);
+    CHECK_EQ_I64(profile_block(s, 1000, 0)->phase, OC_PHASE_FORWARD);
+    CHECK_EQ_I64(profile_block(s, 2000, 0)->phase, OC_PHASE_BACKWARD);
+    CHECK_EQ_I64(profile_block(s, 3000, 0)->kind, OC_BLOCK_STEP);
+    close_picture();
+}
+
+static void a_last_mark_without_a_pass_is_none(void) {
+    open_picture("1 + a 8\n10..99 note ProfilerStep#2\n  30..40 node A seq=1\n100..199 note ProfilerStep#3\n  130..140 node A seq=2\n"
+                 "200..201 note ProfilerStep#4\n300..301 note ProfilerStep#5\n");
+    CHECK_EQ_U64(s->analysis.marks.count, 2);
+    CHECK_EQ_U64(s->analysis.iteration_count, 2);
+    CHECK_EQ_U64(oc_analysis_iteration(&s->analysis, 250 * US), 1);
+    close_picture();
+}
+
 static void iterations_begin_with_the_marks(void) {
     open_picture("10 + a 8\n100..290 note ProfilerStep#2\n300..490 note ProfilerStep#3\n500..690 note ProfilerStep#4\n"
                  "150..160 note Optimizer.step#SGD.step\n350..360 note Optimizer.step#SGD.step\n");
@@ -356,7 +401,9 @@ static void the_loop_begins_with_the_first_sign_of_it(void) {
          "40..50 node MmBackward0 seq=1\n",
          20},
         {"5 + a 8\n20..30 module Net_0\n22..25 module Linear_0\n40..50 module Net_0\n", 20}, /* inference: the first call of a module */
-        {"5 + a 8\n20..30 op aten::mm\n", 5},                                                /* no sign at all: everything */
+        {"5 + a 8\n10..15 op aten::normal_\n20..30 op aten::mm\n", 20}, /* without modules: the first product or convolution */
+        {"5 + a 8\n30..40 op aten::mm\n20..25 op aten::convolution\n", 20},
+        {"5 + a 8\n20..30 op aten::relu\n", 5}, /* no sign at all: everything */
         {"5 + a 8\n20..30 note my own words\n", 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -484,7 +531,8 @@ static void blocks_made_by_the_step(void) {
 }
 
 static void blocks_know_their_iteration(void) {
-    open_picture("10 + a 100\n100..150 note Optimizer.step#SGD.step\n200 + b 200\n300..350 note Optimizer.step#SGD.step\n400 + c 300\n");
+    open_picture("10 + a 100\n50..60 node A seq=1\n100..150 note Optimizer.step#SGD.step\n200 + b 200\n250..260 node A seq=2\n"
+                 "300..350 note Optimizer.step#SGD.step\n400 + c 300\n");
     CHECK_EQ_U64(profile_block(s, 100, 0)->iteration, 0);
     CHECK_EQ_U64(profile_block(s, 200, 0)->iteration, 1);
     CHECK_EQ_U64(profile_block(s, 300, 0)->iteration, 1);
@@ -595,6 +643,8 @@ CHECK_MAIN(CHECK_TEST(memory_is_paired_by_address), CHECK_TEST(the_order_in_the_
            CHECK_TEST(blocks_know_the_classes_around_them), CHECK_TEST(backward_blocks_know_their_forward_operator),
            CHECK_TEST(what_dies_inside_its_producer_is_scratch), CHECK_TEST(what_leaves_the_inner_operator_is_not_scratch),
            CHECK_TEST(phases_follow_the_annotations), CHECK_TEST(iterations_end_with_the_steps),
+           CHECK_TEST(steps_of_one_pass_are_one_iteration),
+           CHECK_TEST(a_step_with_a_closure_begins_after_its_passes), CHECK_TEST(a_last_mark_without_a_pass_is_none),
            CHECK_TEST(iterations_begin_with_the_marks), CHECK_TEST(marks_that_touch_are_two_iterations),
            CHECK_TEST(without_optimizer_iterations_end_with_the_passes), CHECK_TEST(without_training_there_is_one_iteration),
            CHECK_TEST(the_loop_begins_with_the_first_sign_of_it), CHECK_TEST(the_profile_begins_and_ends_with_its_events),

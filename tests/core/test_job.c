@@ -44,8 +44,9 @@ static void a_job_recorded_from_its_start(void) {
     CHECK_EQ_I64(s->job.buffer_bytes, 1000);
     CHECK_EQ_I64(s->job.recorded_state_bytes, 4202496); /* two copies; the step counters are none */
     CHECK_EQ_I64(s->job.is_state_built, 0);
-    CHECK_EQ_I64(s->job.step_multiplies, 0);
+    CHECK_EQ_U64(s->job.step_multiplications, 0);
     CHECK_EQ_I64(s->job.step_decays, 0);
+    CHECK_EQ_U64(s->job.frozen_count + s->job.unseen_frozen_count + s->job.recurrent_count, 0);
     CHECK_EQ_I64(s->job.batch_size, 4);
     CHECK_EQ_I64(s->job.batch_source, OC_BATCH_LOADER);
     CHECK_EQ_I64(s->job.zero_grad, OC_ZERO_GRAD_START);
@@ -130,6 +131,100 @@ static void accumulated_gradients_count_each_parameter_once(void) {
                  "240..245 gradient 50\n"
                  "300..310 note Optimizer.step#SGD.step\n");
     CHECK_EQ_TEXT(parameters(), "200 200 1000"); /* of each shape the most in one pass */
+    close_picture();
+}
+
+/* An input that needs a gradient goes through AccumulateGrad like a parameter, but its gradient is gone when the step begins. */
+static void gradients_of_inputs_are_no_parameters(void) {
+    open_picture("10 + weight 1000\n"
+                 "50..60 op aten::mm seq=1\n"
+                 "100..110 node MmBackward0 seq=1\n"
+                 "  101 + gweight 1000\n"
+                 "  102 + ginput 1000\n"
+                 "115..119 gradient 25\n" /* a size of which no gradient lives, such as a view of a larger block: stays */
+                 "120..125 gradient 250\n"
+                 "130..135 gradient 250\n"
+                 "150 - ginput\n"
+                 "200..250 note Optimizer.step#SGD.step\n");
+    CHECK_EQ_TEXT(parameters(), "1000@10 100");
+    close_picture();
+}
+
+/* Two networks in turn, each with its own optimizer: the gradients of one are gone when the other steps. */
+static void each_step_may_have_its_own_parameters(void) {
+    open_picture("10 + first 1000\n11 + second 200\n"
+                 "50..60 op aten::mm seq=1\n100..110 node MmBackward0 seq=1\n  101 + g1 1000\n120..125 gradient 250\n"
+                 "200..210 note Optimizer.step#Adam.step\n"
+                 "220 - g1\n"
+                 "250..260 op aten::mm seq=2\n300..310 node MmBackward0 seq=2\n  301 + g2 200\n320..325 gradient 50\n"
+                 "400..410 note Optimizer.step#Adam.step\n");
+    CHECK_EQ_TEXT(parameters(), "1000@10 200@11");
+    close_picture();
+}
+
+static void a_model_may_be_built_inside_a_mark(void) {
+    open_picture("5..300 note ProfilerStep#0\n"
+                 "10 + weight 1000\n11 + gone 1000\n"
+                 "50..60 op aten::mm seq=1\n"
+                 "80 - gone\n"
+                 "100..110 node MmBackward0 seq=1\n"
+                 "120..125 gradient 250\n130..135 gradient 250\n"
+                 "140 + late 1000\n");
+    CHECK_EQ_TEXT(parameters(), "1000@10 1000"); /* not what is freed again, nor what comes after the pass */
+    close_picture();
+}
+
+/* ---- parameters without gradients ---- */
+
+#define FROZEN_FORWARD                                                                                                        \
+    "40..45 note Optimizer.zero_grad#SGD.zero_grad\n"                                                                        \
+    "50..59 module Linear_0\n  51..58 op aten::linear dims=[[4,10],[25,10],[25]] types=[\"float\",\"float\",\"float\"]\n" \
+    "60..69 module Linear_0\n  61..68 op aten::linear dims=[[4,10],[25,10],[25]] types=[\"float\",\"float\",\"float\"]\n" \
+    "70..79 module LayerNorm_0\n"                                                                                            \
+    "  71..78 op aten::layer_norm dims=[[4,25],[],[30],[30],[]] types=[\"float\",\"ScalarList\",\"float\",\"float\",\"Scalar\"]\n" \
+    "80..89 op aten::mm seq=1 dims=[[4,30],[50]] types=[\"float\",\"float\"]\n"                                            \
+    "100..110 node MmBackward0 seq=1\n"                                                                                      \
+    "120..125 gradient 50\n"                                                                                                 \
+    "150..159 module Linear_1\n  151..158 op aten::linear dims=[[4,10],[75,10]] types=[\"float\",\"float\"]\n"
+
+static void frozen_weights_are_those_that_operators_read(void) {
+    open_picture("10 + weight 1000\n11 + bias 100\n12 + gamma 120\n13 + head 200\n14 + statistics 1000\n" FROZEN_FORWARD);
+    CHECK_EQ_TEXT(parameters(), "200@13");
+    CHECK_EQ_U64(s->job.frozen_count, 3); /* a module that is called twice has its weight once; the second pass tells nothing new */
+    CHECK_EQ_U64(s->job.unseen_frozen_count, 0); /* the trained one was seen, so a bias of the norm would have been */
+    CHECK_EQ_I64(s->job.parameter_bytes, 1420);
+    CHECK_EQ_I64(s->job.gradient_bytes, 200);
+    CHECK_EQ_I64(profile_role(s, 1000, 0), OC_ROLE_PARAMETER);
+    CHECK_EQ_I64(profile_role(s, 1000, 1), OC_ROLE_BUFFER);
+    CHECK_EQ_I64(profile_role(s, 120, 0), OC_ROLE_PARAMETER);
+    CHECK_EQ_I64(s->job.buffer_bytes, 1000);
+    close_picture();
+}
+
+static void frozen_weights_of_a_model_made_before(void) {
+    open_picture("90 + out 8\n" FROZEN_FORWARD);
+    static const int64_t bytes[] = {1000, 100, 120, 120};
+    if (CHECK_EQ_U64(s->job.unseen_frozen_count, 4))
+        for (int i = 0; i < 4; i++)
+            CHECK_EQ_I64(s->job.unseen_frozen[i], bytes[i]);
+    CHECK_EQ_U64(s->job.frozen_count, 0);
+    CHECK_EQ_I64(s->job.parameter_bytes, 1540);
+    CHECK_EQ_I64(s->job.gradient_bytes, 200);
+    close_picture();
+}
+
+/* Without a backward pass all weights are frozen. The two embeddings lie in the first of two marks; the linear layer in the second. */
+static void inference_of_a_model_made_before(void) {
+    open_picture("10..99 note ProfilerStep#0\n"
+                 "20..29 op aten::embedding dims=[[50,20],[4,8]] types=[\"float\",\"long int\"]\n  25 + out 8\n"
+                 "30..39 op aten::embedding dims=[[50,20],[4,8]] types=[\"float\",\"long int\"]\n"
+                 "100..199 note ProfilerStep#1\n"
+                 "120..129 op aten::linear dims=[[4,10],[25,10]] types=[\"float\",\"float\"]\n");
+    CHECK_EQ_U64(s->job.unseen_frozen_count, 2);
+    CHECK_EQ_I64(s->job.parameter_bytes, 8000);
+    close_picture();
+    open_picture("20..29 op aten::linear dims=[[4,10],[25,10]] types=[\"float\",\"float\"]\n  25 + out 8\n"); /* where a pass ends is unknown */
+    CHECK_EQ_U64(s->job.unseen_frozen_count, 0);
     close_picture();
 }
 
@@ -340,6 +435,21 @@ static void the_batch_size_is_found(void) {
     check_batch("10..50 note enumerate(DataLoader)#x\n  20 + strange 1234\n  21 + labels 80\n"
                 "100..110 op aten::nll_loss dims=[[10,7],[10]] types=[\"float\",\"long int\"]\n",
                 NULL, 10, OC_BATCH_LOADER);
+    check_context("a batch that is only looked at, or validated on, is none of the training");
+    check_batch("10..50 note enumerate(DataLoader)#x\n  20 + look 1200\n"
+                "52..58 op aten::mean dims=[[3,100]] types=[\"float\"]\n"
+                "60..90 note enumerate(DataLoader)#x\n  70 + inputs 4000\n" LINEAR BACKWARD,
+                NULL, 10, OC_BATCH_LOADER);
+    check_context("what most of the fetched tensors tell: one is read as [40, 25] first");
+    check_batch("10..50 note enumerate(DataLoader)#x\n  20 + strange 4000\n  21 + labels 80\n  22 + weights 120\n"
+                "60..65 op aten::sum dims=[[40,25]] types=[\"float\"]\n"
+                "70..75 op aten::nll_loss dims=[[10,7],[10]] types=[\"float\",\"long int\"]\n"
+                "80..85 op aten::mul dims=[[10,3]] types=[\"float\"]\n" LINEAR BACKWARD,
+                NULL, 10, OC_BATCH_LOADER);
+    check_context("a flattened image is no batch");
+    check_batch("10..50 note enumerate(DataLoader)#x\n  20 + image 4000\n"
+                "60..65 op aten::mul dims=[[1000],[1000]] types=[\"float\",\"float\"]\n" LINEAR BACKWARD,
+                NULL, 10, OC_BATCH_LOADER);
     check_context("the first operator's input");
     check_batch("1 + a 8\n" LINEAR BACKWARD, NULL, 10, OC_BATCH_INPUT);
     check_context("of an embedding the indices");
@@ -442,8 +552,9 @@ static void what_the_step_computes(void) {
                  "  210..220 op aten::add dims=[[250],[250],[]]\n"
                  "    215 + decayed 1000\n"
                  "  230..240 op aten::mul_\n");
-    CHECK_EQ_I64(s->job.step_multiplies, 1);
+    CHECK_EQ_U64(s->job.step_multiplications, 1);
     CHECK_EQ_I64(s->job.step_decays, 1);
+    CHECK_EQ_I64(s->job.step_has_lerp + s->job.step_has_maximum, 0);
     close_picture();
     open_picture("1 + weight 1000\n20..30 op aten::mul_\n50..60 op aten::mm seq=1\n100..110 node MmBackward0 seq=1\n120..125 gradient 250\n"
                  "200..300 note Optimizer.step#SGD.step\n"
@@ -451,8 +562,54 @@ static void what_the_step_computes(void) {
                  "    215 + scalar 8\n"
                  "  230..240 op aten::add_\n"
                  "    235 + other 1000\n");
-    CHECK_EQ_I64(s->job.step_multiplies, 0); /* the product is not in the step */
+    CHECK_EQ_U64(s->job.step_multiplications, 0); /* the product is not in the step */
     CHECK_EQ_I64(s->job.step_decays, 0);
+    close_picture();
+}
+
+/* torch.optim decays the gradient before it touches the state: what is added later is Nesterov's look-ahead. */
+static void decay_comes_before_the_state(void) {
+    static const struct {
+        const char *step;
+        int decays;
+    } cases[] = {
+        {"210..220 op aten::add\n  215 + decayed 1000\n230..240 op aten::mul_\n", 1},
+        {"210..220 op aten::add\n  215 + decayed 1000\n230..240 op aten::clone\n  235 + momentum 1000\n", 1},
+        {"205..208 op aten::mul_\n210..220 op aten::add\n  215 + ahead 1000\n", 0},
+        {"205..208 op aten::clone\n  206 + momentum 1000\n210..220 op aten::add\n  215 + ahead 1000\n", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char picture[400];
+        check_context("case %zu", i);
+        (void)snprintf(picture, sizeof picture,
+                       "1 + weight 1000\n50..60 op aten::mm seq=1\n100..110 node MmBackward0 seq=1\n120..125 gradient 250\n"
+                       "200..300 note Optimizer.step#SGD.step\n%s",
+                       cases[i].step);
+        open_picture(picture);
+        CHECK_EQ_I64(s->job.step_decays, cases[i].decays);
+        close_picture();
+    }
+}
+
+static void only_the_first_step_is_looked_at(void) {
+    open_picture("1 + weight 1000\n20..30 op aten::maximum\n50..60 op aten::mm seq=1\n100..110 node MmBackward0 seq=1\n120..125 gradient 250\n"
+                 "200..300 note Optimizer.step#Adam.step\n"
+                 "  210..220 op aten::lerp_\n"
+                 "  230..240 op aten::mul_\n"
+                 "  250..260 op aten::mul_\n"
+                 "400..500 note Optimizer.step#Adam.step\n"
+                 "  410..420 op aten::mul_\n"
+                 "  430..440 op aten::maximum\n");
+    CHECK_EQ_U64(s->job.step_multiplications, 2);
+    CHECK_EQ_I64(s->job.step_has_lerp, 1);
+    CHECK_EQ_I64(s->job.step_has_maximum, 0);
+    close_picture();
+}
+
+static void recurrent_layers_are_counted(void) {
+    open_picture("1 + a 8\n10..20 op aten::lstm\n30..40 op aten::gru\n50..60 op aten::rnn_tanh\n70..80 op aten::rnn_relu\n"
+                 "90..95 op aten::lstm_cell\n");
+    CHECK_EQ_U64(s->job.recurrent_count, 4);
     close_picture();
 }
 
@@ -482,15 +639,26 @@ static void data_grow_with_the_batch(void) {
     CHECK_EQ_I64(profile_role(s, 1000, 0), OC_ROLE_PARAMETER);
     CHECK_EQ_I64(s->job.buffer_bytes, 300);
     close_picture();
+    open_picture("10 + weight 1000\n11 + images 4000\n50..90 module Net_0\n60 + out 400\n"); /* inference: all count as parameters at first */
+    CHECK_EQ_I64(s->job.parameter_bytes, 5000);
+    oc_job_mark_data(&s->job, &s->analysis, difference);
+    CHECK_EQ_I64(profile_role(s, 4000, 0), OC_ROLE_DATA);
+    CHECK_EQ_I64(profile_role(s, 1000, 0), OC_ROLE_PARAMETER);
+    CHECK_EQ_I64(s->job.parameter_bytes, 1000);
+    close_picture();
 }
 
 CHECK_MAIN(CHECK_TEST(a_job_recorded_from_its_start), CHECK_TEST(a_job_recorded_in_its_middle),
            CHECK_TEST(parameters_are_survivors_of_their_size), CHECK_TEST(unseen_parameters_come_last),
-           CHECK_TEST(accumulated_gradients_count_each_parameter_once), CHECK_TEST(types_make_the_size),
+           CHECK_TEST(accumulated_gradients_count_each_parameter_once), CHECK_TEST(gradients_of_inputs_are_no_parameters),
+           CHECK_TEST(each_step_may_have_its_own_parameters), CHECK_TEST(a_model_may_be_built_inside_a_mark),
+           CHECK_TEST(frozen_weights_are_those_that_operators_read), CHECK_TEST(frozen_weights_of_a_model_made_before),
+           CHECK_TEST(inference_of_a_model_made_before), CHECK_TEST(types_make_the_size),
            CHECK_TEST(without_shapes_gradients_alive_at_the_step_count), CHECK_TEST(inference_has_parameters_without_gradients),
            CHECK_TEST(gradients_outlive_their_pass), CHECK_TEST(state_built_by_the_constructor), CHECK_TEST(a_part_of_a_state_is_no_state),
            CHECK_TEST(state_made_by_a_step), CHECK_TEST(a_data_set_stays_on_the_host),
            CHECK_TEST(running_statistics_of_a_model_made_before), CHECK_TEST(a_batch_fetched_before_the_profile),
            CHECK_TEST(the_batch_size_is_found), CHECK_TEST(the_place_of_zero_grad), CHECK_TEST(compiled_code_is_seen),
            CHECK_TEST(the_first_matrix_products), CHECK_TEST(a_product_may_be_the_first_of_the_loop), CHECK_TEST(what_the_step_computes),
+           CHECK_TEST(decay_comes_before_the_state), CHECK_TEST(only_the_first_step_is_looked_at), CHECK_TEST(recurrent_layers_are_counted),
            CHECK_TEST(half_precision_is_counted), CHECK_TEST(data_grow_with_the_batch))

@@ -30,6 +30,16 @@ static void names_have_their_classes(void) {
         {"aten::_scaled_dot_product_flash_attention_for_cpu", OC_CLASS_ATTENTION_FLASH},
         {"aten::batch_norm", OC_CLASS_BATCH_NORM},
         {"aten::embedding", OC_CLASS_EMBEDDING},
+        {"aten::convolution", OC_CLASS_CONVOLUTION},
+        {"aten::linear", OC_CLASS_LINEAR},
+        {"aten::layer_norm", OC_CLASS_NORM},
+        {"aten::group_norm", OC_CLASS_NORM},
+        {"aten::maximum", OC_CLASS_MAXIMUM},
+        {"aten::lerp_", OC_CLASS_LERP_IN_PLACE},
+        {"aten::lstm", OC_CLASS_RECURRENT},
+        {"aten::gru", OC_CLASS_RECURRENT},
+        {"aten::rnn_tanh", OC_CLASS_RECURRENT},
+        {"aten::rnn_relu", OC_CLASS_RECURRENT},
         {"Torch-Compiled Region: 0/0", OC_CLASS_COMPILED},
         {"CompiledFunction", OC_CLASS_COMPILED},
         {"CompiledFunctionBackward", OC_CLASS_COMPILED},
@@ -42,7 +52,7 @@ static void names_have_their_classes(void) {
 
 static void other_names_have_none(void) {
     static const char *const names[] = {
-        "",    "aten::",         "aten::add_",       "aten::empty_",  "aten::native_dropout",           "aten::linear",
+        "",    "aten::",         "aten::add_",       "aten::empty_",  "aten::native_dropout",           "aten::lerp",
         "mul", "AddmmBackward0", "autograd::engine", "aten::softmax", "aten::embedding_dense_backward", "aten::contiguous"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         check_context("%s", names[i]);

@@ -244,7 +244,7 @@ static void check_step(const char *options, const char *expected) {
 }
 
 static void each_form_of_the_optimizer(void) {
-    open_job(1, 0);
+    open_job(2, 0);
     check_step("{\"foreach\": \"on\"}", "1700 +2097152 state\n"
                                         "1700 +2097152 state\n"
                                         "1700 +4096 state\n"
@@ -264,7 +264,7 @@ static void each_form_of_the_optimizer(void) {
 }
 
 static void each_optimizer_of_the_table(void) {
-    open_job(1, 0);
+    open_job(2, 0);
     check_step("{\"optimizer\": \"SGD\"}", "");
     CHECK_EQ_I64(plan->optimizer_state_bytes, 0);
     check_step("{\"optimizer\": \"adam\"}", "1700 +2097152 state\n"
@@ -317,7 +317,8 @@ static void forms_that_do_not_exist_are_refused(void) {
     CHECK_EQ_I64(orchestrate("{\"optimizer\": \"RMSprop\", \"foreach\": \"fused\"}"), OC_OPTIONS);
     CHECK_CONTAINS(error.message, "RMSprop has no fused form");
     CHECK_EQ_I64(orchestrate("{\"optimizer\": \"Shampoo\"}"), OC_OPTIONS);
-    CHECK_CONTAINS(error.message, "unknown optimizer \"Shampoo\": known are recorded, SGD, Adam, AdamW, RMSprop, Adagrad, Adafactor");
+    CHECK_CONTAINS(error.message, "unknown optimizer \"Shampoo\": known are recorded, SGD, SGD+momentum, Adam, Adam+amsgrad, AdamW, AdamW+amsgrad, NAdam, "
+                                  "RAdam, Adamax, Adadelta, RMSprop, Adagrad, Adafactor");
     close_picture();
     open_picture("10 + weight 1000\n50..90 module Net_0\n60 + out 400\n");
     CHECK_EQ_I64(orchestrate("{\"optimizer\": \"Adam\"}"), OC_OPTIONS);
@@ -341,7 +342,7 @@ static void open_step(const char *before, const char *optimizer, const char *ins
 static void state_is_counted_as_recorded(void) {
     open_step("10 + weight 1000\n", "SGD", "  210 + momentum 1000\n");
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
-    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 state\n");
+    CHECK_EQ_TEXT(requests(40, 49.9999), "49.999 +1000 state\n"); /* the only step: later iterations find its state there from the start */
     CHECK_EQ_I64(plan->optimizer_state_bytes, 1000);
     CHECK(assumes("SGD keeps 1 copy of the parameters as its state, as recorded"));
     close_picture();
@@ -356,18 +357,64 @@ static void state_is_counted_as_recorded(void) {
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
     CHECK_EQ_I64(plan->optimizer_state_bytes, 0);
     close_picture();
+    open_step("10 + weight 1000\n", "Adam", "  210 + something 1000000000000\n"); /* no state: no optimizer keeps so much */
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    CHECK_EQ_I64(plan->optimizer_state_bytes, 8000);
+    close_picture();
+}
+
+/* With more than one step the state is made by the first. */
+static void state_of_several_steps_is_made_by_the_first(void) {
+    open_step("10 + weight 1000\n", "SGD", "  210 + momentum 1000\n310..320 op aten::mm seq=2\n330..340 node MmBackward0 seq=2\n"
+              "350..360 note Optimizer.step#SGD.step\n");
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    CHECK_EQ_TEXT(requests(0, 49.9999), "10 +1000 parameter\n");
+    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 state\n");
+    close_picture();
+}
+
+#define MULTIPLY "  210..211 op aten::mul_\n"
+
+/* What the loop of torch.optim does for one parameter tells which arguments it was given. */
+static void the_recorded_step_tells_the_state(void) {
+    static const struct {
+        const char *optimizer, *step;
+        int64_t copies;
+    } cases[] = {
+        {"SGD", "", 0},
+        {"SGD", MULTIPLY, 1},
+        {"SGD", MULTIPLY MULTIPLY, 1},
+        {"Adam", MULTIPLY "  220..221 op aten::lerp_\n", 2},
+        {"Adam", MULTIPLY MULTIPLY MULTIPLY, 2},
+        {"Adam", MULTIPLY "  230..231 op aten::maximum\n", 3},
+        {"AdamW", "  230..231 op aten::maximum\n", 3},
+        {"Adamax", "  230..231 op aten::maximum\n", 2}, /* part of every Adamax */
+        {"RMSprop", MULTIPLY, 1},
+        {"RMSprop", MULTIPLY MULTIPLY, 2},
+        {"RMSprop", MULTIPLY "  220..221 op aten::lerp_\n", 2},
+        {"RMSprop", MULTIPLY MULTIPLY "  220..221 op aten::lerp_\n", 3},
+        {"Adadelta", MULTIPLY MULTIPLY, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_context("case %zu, %s", i, cases[i].optimizer);
+        open_step("", cases[i].optimizer, cases[i].step);
+        CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+        CHECK_EQ_I64(plan->optimizer_state_bytes, 1000 * cases[i].copies);
+        close_picture();
+    }
+    check_context("%s", "");
 }
 
 static void state_made_before_the_profile_is_assumed(void) {
     open_step("", "AdamW", "");
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
     CHECK_EQ_I64(plan->optimizer_state_bytes, 2000);
-    CHECK(assumes("counted for AdamW with default arguments (2 copies of the parameters)"));
+    CHECK(assumes("counted for AdamW as its recorded step tells, 2 copies of the parameters"));
     close_picture();
     open_step("", "SGD", "  210..220 op aten::mul_\n");
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
     CHECK_EQ_I64(plan->optimizer_state_bytes, 1000);
-    CHECK(assumes("SGD multiplies in its step, so it was taken to use momentum: one copy of the parameters"));
+    CHECK(assumes("counted for SGD as its recorded step tells, 1 copy of the parameters"));
     close_picture();
     open_step("", "SGD", "");
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
@@ -379,10 +426,12 @@ static void decay_makes_temporaries_more(void) {
     static const char decay[] = "  210..220 op aten::add\n    215 + decayed 1000\n    216 + square 1000\n  250 - decayed\n";
     open_step("10 + weight 1000\n", "RMSprop", decay);
     CHECK_EQ_I64(orchestrate("{}"), OC_OK);
-    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 state\n200 +1000 temporary\n200 +1000 temporary\n300 -1000\n300 -1000\n");
+    CHECK_EQ_I64(plan->optimizer_state_bytes, 1000);
+    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 temporary\n200 +1000 temporary\n300 -1000\n300 -1000\n");
     CHECK(assumes("RMSprop steps in its foreach form, the default on CUDA, with temporaries of 2 copies of the parameters"));
     CHECK_EQ_I64(orchestrate("{\"optimizer\": \"RMSprop\"}"), OC_OK); /* by name: default arguments, without decay */
-    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 state\n200 +1000 temporary\n300 -1000\n");
+    CHECK_EQ_I64(plan->optimizer_state_bytes, 1000);
+    CHECK_EQ_TEXT(requests(200, 300), "200 +1000 temporary\n300 -1000\n");
     close_picture();
 }
 
@@ -470,6 +519,8 @@ static void unseen_buffers_and_batches(void) {
     check_sound();
     /* the profile begins at 20 us; the first batch is gone right after the second has come */
     CHECK_EQ_TEXT(requests(0, 260), "19.999 +1000 parameter\n"
+                                    "19.999 +100 parameter\n" /* the norm's weight and bias, which have no gradient */
+                                    "19.999 +100 parameter\n"
                                     "19.999 +100 buffer\n"
                                     "19.999 +100 buffer\n"
                                     "19.999 +8 buffer\n"
@@ -663,7 +714,8 @@ CHECK_MAIN(CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where
            CHECK_TEST(dropped_blocks_make_no_requests), CHECK_TEST(masks_have_their_own_size_and_others_their_own_end),
            CHECK_TEST(each_form_of_the_optimizer), CHECK_TEST(each_optimizer_of_the_table), CHECK_TEST(factored_state_of_other_shapes),
            CHECK_TEST(forms_that_do_not_exist_are_refused), CHECK_TEST(state_is_counted_as_recorded),
-           CHECK_TEST(state_made_before_the_profile_is_assumed), CHECK_TEST(decay_makes_temporaries_more),
+           CHECK_TEST(state_of_several_steps_is_made_by_the_first),
+           CHECK_TEST(the_recorded_step_tells_the_state), CHECK_TEST(state_made_before_the_profile_is_assumed), CHECK_TEST(decay_makes_temporaries_more),
            CHECK_TEST(built_state_is_not_made_twice), CHECK_TEST(an_unknown_optimizer_is_replayed),
            CHECK_TEST(two_optimizers_are_a_warning), CHECK_TEST(a_step_that_was_not_recorded),
            CHECK_TEST(a_scheduled_profile_gets_what_it_does_not_show), CHECK_TEST(unseen_buffers_and_batches),

@@ -91,7 +91,7 @@ static const char attention[] = "90..95 op aten::relu seq=1\n"
                                 "     112 + scores 42240\n"
                                 "  125..140 op aten::_safe_softmax\n"
                                 "   130..136 op aten::softmax seq=6\n"
-                                "    131..135 op aten::_softmax dims=[[2,4,33,40],[],[]] types=[\"float\",\"Scalar\",\"Scalar\"]\n"
+                                "    131..135 op aten::_softmax seq=6 dims=[[2,4,33,40],[],[]] types=[\"float\",\"Scalar\",\"Scalar\"]\n"
                                 "      133 + softmax 42240\n"
                                 "   137..139 op aten::eq\n"
                                 "      138 + guard 10561\n"
@@ -147,22 +147,72 @@ static void the_softmax_becomes_a_logsumexp(void) {
 
 static void a_softmax_that_is_not_saved_leaves_nothing(void) {
     open_picture("100..200 op aten::_scaled_dot_product_attention_math\n"
+                 "  110..120 op aten::bmm\n    115 + scores 42240\n"
                  "  130..136 op aten::_softmax dims=[[2,4,33,40],[],[]] types=[\"float\",\"Scalar\",\"Scalar\"]\n"
                  "    133 + softmax 42240\n"
                  "  150..160 op aten::bmm\n    155 + out 10562\n"
                  "  190 - softmax\n"
                  "210..220 op aten::_softmax\n    215 + classes 42240\n"); /* a softmax outside attention */
     check_dropped(42240, 0, "attention without scores");
-    check_kept(42240, 1);
+    check_dropped(42240, 1, "attention without scores");
+    check_kept(42240, 2);
     close_picture();
 }
 
 static void without_its_shape_the_softmax_is_dropped(void) {
     open_picture("100..200 op aten::_scaled_dot_product_attention_math\n"
+                 "  110..120 op aten::bmm\n    115 + scores 42240\n"
                  "  130..136 op aten::_softmax\n"
                  "    133 + softmax 42240\n"
+                 "  150..160 op aten::bmm\n    155 + out 10562\n"
                  "300 - softmax\n");
-    check_dropped(42240, 0, "attention without scores");
+    check_dropped(42240, 1, "attention without scores");
+    close_picture();
+}
+
+/* As many keys as a head has channels: queries, output and their gradients have the scores' size. What is made before the first product
+ * or by the second one is no score; of the second product's node the first result is the weights' gradient, the second that of v. */
+static void sizes_alone_make_no_scores(void) {
+    open_picture("90..99 op aten::relu\n  95 + before 8000\n"
+                 "100..200 op aten::_scaled_dot_product_attention_math\n"
+                 "  106..109 op aten::mul seq=4\n    107 + query 8000\n"
+                 "  110..120 op aten::bmm seq=5\n    112 + scores 8000\n"
+                 "  131..135 op aten::_softmax seq=6 dims=[[50,40],[],[]] types=[\"float\",\"Scalar\",\"Scalar\"]\n    133 + softmax 8000\n"
+                 "  165..180 op aten::bmm seq=7\n    170 + out 8000\n"
+                 "300..320 node BmmBackward0 seq=7\n  305 + gsoftmax 8000\n  310 + gvalue 8000\n"
+                 "350..360 node SoftmaxBackward0 seq=6\n  355 + gscores 8000\n  358 - softmax\n"
+                 "370..380 node BmmBackward0 seq=5\n  372 + gquery 8000\n  374 + gkey 8000\n"
+                 "390..395 node MulBackward0 seq=4\n  392 + gscaled 8000\n");
+    static const char kinds[] = "kkdskdkdkkk"; /* kept, dropped, shrunk: before, query, scores, softmax, out, gsoftmax, gvalue, gscores ... */
+    for (uint32_t i = 0; kinds[i]; i++) {
+        check_context("block %u", i);
+        if (kinds[i] == 'k')
+            check_kept(8000, i);
+        else if (kinds[i] == 'd')
+            check_dropped(8000, i, "attention without scores");
+        else
+            CHECK_EQ_TEXT(rule(8000, i), "attention statistics");
+    }
+    check_context("%s", "");
+    close_picture();
+}
+
+/* Two calls in one model: a block of the one's scores' size is none of the other's. */
+static void scores_belong_to_their_own_call(void) {
+    open_picture("100..200 op aten::_scaled_dot_product_attention_math\n"
+                 "  110..120 op aten::bmm\n    112 + scores 8000\n"
+                 "  130..135 op aten::_softmax\n    133 + softmax 8000\n"
+                 "  140..145 op aten::add\n    142 + inner 6000\n"
+                 "  150..160 op aten::bmm\n    155 + out 500\n"
+                 "300..400 op aten::_scaled_dot_product_attention_math\n"
+                 "  310..320 op aten::bmm\n    312 + scores2 6000\n"
+                 "  330..335 op aten::_softmax\n    333 + softmax2 6000\n"
+                 "  340..345 op aten::add\n    342 + inner2 8000\n"
+                 "  350..360 op aten::bmm\n    355 + out2 600\n");
+    check_dropped(8000, 0, "attention without scores");
+    check_kept(6000, 0);
+    check_dropped(6000, 1, "attention without scores");
+    check_kept(8000, 2);
     close_picture();
 }
 
@@ -260,6 +310,7 @@ static void without_memory_nothing_is_decided(void) {
 CHECK_MAIN(CHECK_TEST(the_table_is_complete), CHECK_TEST(scratch_is_dropped), CHECK_TEST(wrapped_numbers_are_dropped),
            CHECK_TEST(what_stays_on_the_host_is_dropped), CHECK_TEST(attention_never_makes_its_scores),
            CHECK_TEST(the_softmax_becomes_a_logsumexp), CHECK_TEST(a_softmax_that_is_not_saved_leaves_nothing),
-           CHECK_TEST(without_its_shape_the_softmax_is_dropped), CHECK_TEST(flash_output_and_its_copy_are_one),
+           CHECK_TEST(without_its_shape_the_softmax_is_dropped), CHECK_TEST(sizes_alone_make_no_scores),
+           CHECK_TEST(scores_belong_to_their_own_call), CHECK_TEST(flash_output_and_its_copy_are_one),
            CHECK_TEST(a_copy_further_away_is_another_tensor), CHECK_TEST(only_a_clone_of_the_same_size_is_the_copy),
            CHECK_TEST(dropout_keeps_a_byte_per_element), CHECK_TEST(without_memory_nothing_is_decided))

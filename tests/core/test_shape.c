@@ -137,6 +137,9 @@ static void element_sizes_follow_the_type(void) {
     CHECK_EQ_I64(oc_shape_element_bytes(several, 3), 2);
     CHECK_EQ_I64(oc_shape_element_bytes(several, 4), 0);
     CHECK_EQ_I64(oc_shape_element_bytes("[\n  \"float\",\n  \"double\"\n]", 1), 8);
+    static const char labels[] = "[\"float\", \"long int\", \"bool\", \"c10::Half\", \"Scalar\"]";
+    CHECK(oc_shape_is_whole(labels, 1) && oc_shape_is_whole(labels, 2));
+    CHECK(!oc_shape_is_whole(labels, 0) && !oc_shape_is_whole(labels, 3) && !oc_shape_is_whole(labels, 4) && !oc_shape_is_whole(labels, 5));
 }
 
 CHECK_MAIN(CHECK_TEST(dimensions_are_read_by_input), CHECK_TEST(compact_and_indented_texts_are_the_same),

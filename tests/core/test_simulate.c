@@ -69,52 +69,52 @@ static void check_steps(const char *name, const step *steps, uint32_t count, int
     } while (0)
 
 static void small_rounding_and_best_fit(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 1, 512, 2 * MIB}, {'b', 512, 1024, 2 * MIB}, {'c', 513, 2048, 2 * MIB}, {'a', 0, 1536, 2 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 1, 512, 2 * MIB}, {'b', 512, 1024, 2 * MIB}, {'c', 513, 2048, 2 * MIB}, {'a', 0, 1536, 2 * MIB},
                 {'d', 400, 2048, 2 * MIB} /* into the hole */, {'b', 0, 1536, 2 * MIB}, {'c', 0, 512, 2 * MIB}, {'d', 0, 0, 2 * MIB});
 }
 
 static void small_large_threshold(void) {
-    CHECK_STEPS(INT64_MAX, {'a', MIB, MIB, 2 * MIB}, {'b', MIB, 2 * MIB, 2 * MIB}, {'c', MIB, 3 * MIB, 4 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', MIB, MIB, 2 * MIB}, {'b', MIB, 2 * MIB, 2 * MIB}, {'c', MIB, 3 * MIB, 4 * MIB},
                 {'d', MIB + 1, 3 * MIB + 1049088, 24 * MIB});
 }
 
 static void large_pack_20MiB_nosplit_tail(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 5 * MIB, 5 * MIB, 20 * MIB}, {'b', 10 * MIB, 15 * MIB, 20 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 5 * MIB, 5 * MIB, 20 * MIB}, {'b', 10 * MIB, 15 * MIB, 20 * MIB},
                 {'c', 4718592, 20 * MIB, 20 * MIB} /* 4.5 MiB own the 5 */, {'a', 0, 15 * MIB, 20 * MIB}, {'c', 0, 10 * MIB, 20 * MIB},
                 {'b', 0, 0, 20 * MIB});
 }
 
 static void ten_MiB_and_up(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 10 * MIB, 10 * MIB, 10 * MIB}, {'b', 10 * MIB + 1, 20 * MIB + 512, 22 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 10 * MIB, 10 * MIB, 10 * MIB}, {'b', 10 * MIB + 1, 20 * MIB + 512, 22 * MIB},
                 {'c', 1536 * KIB, 22 * MIB, 22 * MIB});
 }
 
 static void just_below_ten_MiB(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 10 * MIB - 512, 10 * MIB - 512, 20 * MIB}, {'b', 10 * MIB + 512, 20 * MIB, 20 * MIB});
-    CHECK_STEPS(INT64_MAX, {'a', 10 * MIB - 1, 10 * MIB, 10 * MIB}); /* the rounded size decides */
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 10 * MIB - 512, 10 * MIB - 512, 20 * MIB}, {'b', 10 * MIB + 512, 20 * MIB, 20 * MIB});
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 10 * MIB - 1, 10 * MIB, 10 * MIB}); /* the rounded size decides */
 }
 
 static void unsplit_rest_counts_as_allocated(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 11776 * KIB, 12 * MIB, 12 * MIB}, {'a', 0, 0, 12 * MIB}, {'b', 12 * MIB, 12 * MIB, 12 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 11776 * KIB, 12 * MIB, 12 * MIB}, {'a', 0, 0, 12 * MIB}, {'b', 12 * MIB, 12 * MIB, 12 * MIB},
                 {'b', 0, 0, 12 * MIB});
 }
 
 static void best_fit_smallest_block(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 20 * MIB, 20 * MIB, 20 * MIB}, {'b', 30 * MIB, 50 * MIB, 50 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 20 * MIB, 20 * MIB, 20 * MIB}, {'b', 30 * MIB, 50 * MIB, 50 * MIB},
                 {'c', 25 * MIB, 76 * MIB, 76 * MIB} /* 26: the rest is 1 MiB, not above */, {'b', 0, 46 * MIB, 76 * MIB},
                 {'c', 0, 20 * MIB, 76 * MIB}, {'a', 0, 0, 76 * MIB}, {'d', 18 * MIB, 18 * MIB, 76 * MIB},
                 {'e', 22 * MIB, 40 * MIB, 76 * MIB}, {'g', 2 * MIB, 42 * MIB, 76 * MIB}, {'h', 30 * MIB, 72 * MIB, 76 * MIB});
 }
 
 static void coalescing(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 256 * KIB, 256 * KIB, 2 * MIB}, {'b', 256 * KIB, 512 * KIB, 2 * MIB}, {'c', 256 * KIB, 768 * KIB, 2 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 256 * KIB, 256 * KIB, 2 * MIB}, {'b', 256 * KIB, 512 * KIB, 2 * MIB}, {'c', 256 * KIB, 768 * KIB, 2 * MIB},
                 {'a', 0, 512 * KIB, 2 * MIB}, {'c', 0, 256 * KIB, 2 * MIB}, {'d', 1280 * KIB, 1536 * KIB, 22 * MIB} /* large pool */,
                 {'b', 0, 1280 * KIB, 22 * MIB}, {'e', MIB, 2304 * KIB, 22 * MIB} /* all of it merged: both fit */,
                 {'g', MIB, 3328 * KIB, 22 * MIB});
 }
 
 static void fragmentation_grows_reserved(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 14 * MIB, 14 * MIB, 14 * MIB}, {'a', 0, 0, 14 * MIB}, {'b', 12 * MIB, 12 * MIB, 14 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 14 * MIB, 14 * MIB, 14 * MIB}, {'a', 0, 0, 14 * MIB}, {'b', 12 * MIB, 12 * MIB, 14 * MIB},
                 {'c', 14 * MIB, 26 * MIB, 28 * MIB}, {'b', 0, 14 * MIB, 28 * MIB}, {'d', 14 * MIB, 28 * MIB, 28 * MIB});
 }
 
@@ -145,18 +145,18 @@ static void device_capacity_oom(void) {
 }
 
 static void cublas_workspaces(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 8519680, 8519680, 20 * MIB}, {'b', 8519680, 17039360, 20 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 8519680, 8519680, 20 * MIB}, {'b', 8519680, 17039360, 20 * MIB},
                 {'c', 3 * MIB, 20 * MIB, 20 * MIB} /* 3.75 MiB are left and owned */);
-    CHECK_STEPS(INT64_MAX, {'a', 32 * MIB, 32 * MIB, 32 * MIB}, {'b', 32 * MIB, 64 * MIB, 64 * MIB}); /* compute capability 9.0 */
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 32 * MIB, 32 * MIB, 32 * MIB}, {'b', 32 * MIB, 64 * MIB, 64 * MIB}); /* compute capability 9.0 */
 }
 
 static void the_small_pool_splits_to_512_bytes(void) {
-    CHECK_STEPS(INT64_MAX, {'a', MIB, MIB, 2 * MIB}, {'b', MIB - 512, 2 * MIB - 512, 2 * MIB}, {'c', 512, 2 * MIB, 2 * MIB},
+    CHECK_STEPS(OC_NO_LIMIT, {'a', MIB, MIB, 2 * MIB}, {'b', MIB - 512, 2 * MIB - 512, 2 * MIB}, {'c', 512, 2 * MIB, 2 * MIB},
                 {'d', 1, 2 * MIB + 512, 4 * MIB});
 }
 
 static void pools_do_not_share(void) {
-    CHECK_STEPS(INT64_MAX, {'a', 2 * MIB, 2 * MIB, 20 * MIB}, {'b', 512, 2 * MIB + 512, 22 * MIB} /* 18 MiB of the large pool are free */,
+    CHECK_STEPS(OC_NO_LIMIT, {'a', 2 * MIB, 2 * MIB, 20 * MIB}, {'b', 512, 2 * MIB + 512, 22 * MIB} /* 18 MiB of the large pool are free */,
                 {'b', 0, 2 * MIB, 22 * MIB}, {'c', 1537 * KIB, 2 * MIB + 1537 * KIB, 22 * MIB});
 }
 
@@ -232,7 +232,7 @@ static void peaks_have_their_first_request(void) {
                                           {4, 17 * MIB, 2}, {5, 0, 2},        {6, 512, 3}};
     oc_allocator *allocator = open_allocator(4);
     oc_usage usage[7];
-    oc_simulate(allocator, requests, 7, INT64_MAX, 0, usage, &run);
+    oc_simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage, &run);
     /* 5 of 20; 12 of 15 left (the rest of 3 is split off): 17 in all; later 17 of 20, split: 17 again */
     CHECK_EQ_I64(run.peak.allocated_bytes, 17 * MIB);
     CHECK_EQ_U64(run.peak_allocated_at, 1); /* reached first there, again at 4 */
@@ -241,10 +241,35 @@ static void peaks_have_their_first_request(void) {
     CHECK_EQ_U64(run.peak_reserved_at, 6);
     oc_run again;
     oc_usage usage_again[7];
-    oc_simulate(allocator, requests, 7, INT64_MAX, 0, usage_again, &again); /* an allocator can be used again */
+    oc_simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage_again, &again); /* an allocator can be used again */
     CHECK(memcmp(&run, &again, sizeof run) == 0);
     CHECK(memcmp(usage, usage_again, sizeof usage) == 0);
     oc_arena_close(&arena);
+}
+
+/* Figures of damaged files: sums stay within 64 bits, and more than any device has is out of memory even without a limit. */
+static void sums_beyond_all_devices_end(void) {
+    CHECK_EQ_I64(oc_add_bytes(3, 4), 7);
+    CHECK_EQ_I64(oc_add_bytes(OC_LARGEST_SUM - 1, 1), OC_LARGEST_SUM);
+    CHECK_EQ_I64(oc_add_bytes(OC_LARGEST_SUM, 1), OC_LARGEST_SUM);
+    CHECK_EQ_I64(oc_add_bytes(OC_LARGEST_BLOCK, OC_LARGEST_SUM), OC_LARGEST_SUM);
+    enum { COUNT = 140000, SOME = 20000 }; /* all of them are more than 2^63 bytes */
+    static oc_request requests[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++)
+        requests[i] = (oc_request){i, OC_LARGEST_BLOCK, i};
+    oc_budget large = {(size_t)1 << 26, 0, 0};
+    oc_arena own;
+    oc_arena_init(&own, &large);
+    oc_allocator *endless = oc_allocator_open(&own, COUNT);
+    oc_run result;
+    if (CHECK(endless)) {
+        oc_simulate(endless, requests, SOME, OC_NO_LIMIT, 0, NULL, &result);
+        CHECK_EQ_I64(result.is_oom, 1);
+        CHECK_EQ_U64(result.request_count, 16384); /* 2^60 of 2^46 */
+        CHECK_EQ_I64(result.peak.reserved_bytes, OC_LARGEST_SUM);
+        CHECK_EQ_I64(oc_simulate_minimum(endless, requests, COUNT, OC_LARGEST_SUM), OC_LARGEST_SUM);
+    }
+    oc_arena_close(&own);
 }
 
 static void nothing_needs_nothing(void) {
@@ -434,7 +459,7 @@ static void random_runs_agree_with_the_plain_allocator(void) {
     for (uint32_t round = 0; round < RUNS; round++) {
         seed = round * 7919 + 1;
         uint32_t tensors = random_script(requests, COUNT, 60);
-        int64_t limit = round % 3 ? (int64_t)(100 + random_below(400)) * MIB : INT64_MAX;
+        int64_t limit = round % 3 ? (int64_t)(100 + random_below(400)) * MIB : OC_NO_LIMIT;
         int is_rising = (int)(round & 1);
         static int64_t bytes[COUNT];
         oc_simulate(open_allocator(tensors), requests, COUNT, limit, is_rising, usage, &run);
@@ -498,7 +523,7 @@ static void the_minimum_is_the_smallest_limit_that_does(void) {
         seed = round * 104729 + 3;
         uint32_t tensors = random_script(requests, COUNT, 8);
         oc_allocator *allocator = open_allocator(tensors);
-        oc_simulate(allocator, requests, COUNT, INT64_MAX, 0, NULL, &run);
+        oc_simulate(allocator, requests, COUNT, OC_NO_LIMIT, 0, NULL, &run);
         int64_t need = run.peak.reserved_bytes;
         int64_t minimum = oc_simulate_minimum(allocator, requests, COUNT, need);
         check_context("run %u", round);
@@ -538,6 +563,6 @@ CHECK_MAIN(CHECK_TEST(small_rounding_and_best_fit), CHECK_TEST(small_large_thres
            CHECK_TEST(the_small_pool_splits_to_512_bytes), CHECK_TEST(pools_do_not_share), CHECK_TEST(the_limit_counts_whole_segments),
            CHECK_TEST(the_largest_free_block_is_of_the_pool), CHECK_TEST(ties_go_to_the_lowest_address),
            CHECK_TEST(segments_are_released_wherever_they_stand), CHECK_TEST(a_released_number_is_used_again),
-           CHECK_TEST(peaks_have_their_first_request), CHECK_TEST(nothing_needs_nothing), CHECK_TEST(without_memory_none_is_opened),
+           CHECK_TEST(peaks_have_their_first_request), CHECK_TEST(sums_beyond_all_devices_end), CHECK_TEST(nothing_needs_nothing), CHECK_TEST(without_memory_none_is_opened),
            CHECK_TEST(random_runs_agree_with_the_plain_allocator), CHECK_TEST(the_minimum_is_the_smallest_limit_that_does),
            CHECK_TEST(a_smaller_limit_may_do_where_a_larger_one_fails))
