@@ -3,6 +3,9 @@
  */
 #include "oomcast.h"
 
+#include "inflate.h"
+#include "replay.h"
+
 #include <cJSON.h>
 
 #include <errno.h>
@@ -21,6 +24,8 @@ static const char usage[] =
     "\n"
     "usage: oomcast estimate PROFILE [PROFILE_AT_ANOTHER_BATCH] [options]\n"
     "       oomcast gpus [--json]                 the GPU catalogue\n"
+    "       oomcast replay FILE.ops               an allocator script: checks the addresses and counters that it expects\n"
+    "       oomcast replay --log LOG.jsonl        an allocator log of a real GPU, checked against the simulated allocator\n"
     "       oomcast bench PROFILE                 speed and memory of the reader, time of a simulation\n"
     "\n"
     "PROFILE is a CPU profile that torch.profiler wrote with profile_memory=True (.json or .json.gz; - is standard input).\n"
@@ -34,8 +39,12 @@ static const char usage[] =
     "                         Adamax, Adadelta, RMSprop, Adagrad, Adafactor, each with torch's default arguments\n"
     "  --foreach FORM         auto (default), on, off, fused: the form of the optimizer\n"
     "  --zero-grad WHERE      recorded (default), start, after-forward, after-step\n"
+    "  --alloc-conf STRING    allocator settings as in PYTORCH_CUDA_ALLOC_CONF, such as expandable_segments:True,max_split_size_mb:128\n"
+    "  --memory-fraction F    torch.cuda.set_per_process_memory_fraction(F)\n"
+    "  --no-caching           as with PYTORCH_NO_CUDA_MEMORY_CACHING=1\n"
     "  --torch VERSION        PyTorch of the GPU run, such as 2.6 (matters for cuBLAS workspaces on the newest cards only)\n"
     "  --json                 the result as JSON (format oomcast-result)\n"
+    "  --ops FILE             the requests to the allocator, as a script for oomcast replay\n"
     "  --csv FILE             the memory curve as CSV (- is standard output, in place of the words)\n"
     "\n"
     "Exit status: 0 it fits (or no GPU was given), 1 out of memory, 2 it could not run.\n";
@@ -59,7 +68,7 @@ typedef struct arguments {
     int64_t batches[FILE_LIMIT]; /* recorded, 0: not given */
     bool is_json;
     bool is_help;
-    const char *csv;
+    const char *csv, *ops;
 } arguments;
 
 /* "12GiB", "12G", "24 GB", "8318222336"; -1 if it is no size. One letter is binary, as in most tools that show GPU memory. */
@@ -93,14 +102,14 @@ static bool add_size(cJSON *options, const char *key, const char *flag, const ch
     return cJSON_AddNumberToObject(options, key, bytes) != NULL;
 }
 
-static bool add_batch(cJSON *options, const char *text) {
+static bool add_number(cJSON *options, const char *key, const char *flag, const char *text) {
     char *end;
-    double batch = strtod(text, &end);
+    double value = strtod(text, &end);
     if (*text == 0 || *end != 0) {
-        fprintf(stderr, "oomcast: --batch %s: expected a whole number\n", text);
+        fprintf(stderr, "oomcast: %s %s: expected a %snumber\n", flag, text, strcmp(key, "batch") == 0 ? "whole " : "");
         return false;
     }
-    return cJSON_AddNumberToObject(options, "batch", batch) != NULL;
+    return cJSON_AddNumberToObject(options, key, value) != NULL;
 }
 
 /* "8" or "8,16" */
@@ -122,8 +131,8 @@ static bool add_recorded(arguments *a, const char *text) {
 }
 
 static bool is_text_option(const char *flag, const char **key) {
-    static const char *const flags[] = {"--gpu", "--optimizer", "--foreach", "--zero-grad", "--torch"};
-    static const char *const keys[] = {"gpu", "optimizer", "foreach", "zero_grad", "torch"};
+    static const char *const flags[] = {"--gpu", "--optimizer", "--foreach", "--zero-grad", "--torch", "--alloc-conf"};
+    static const char *const keys[] = {"gpu", "optimizer", "foreach", "zero_grad", "torch", "alloc_conf"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(flag, flags[i]) == 0) {
             *key = keys[i];
@@ -148,12 +157,17 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             a->is_json = true;
             continue;
         }
+        if (strcmp(flag, "--no-caching") == 0) {
+            if (!cJSON_AddTrueToObject(a->options, "no_caching"))
+                return false;
+            continue;
+        }
         if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
             a->is_help = true;
             return true;
         }
         bool is_known = is_text_option(flag, &key) || strcmp(flag, "--batch") == 0 || strcmp(flag, "--capacity") == 0 ||
-                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0;
+                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0 || strcmp(flag, "--memory-fraction") == 0 || strcmp(flag, "--ops") == 0;
         if (!is_known || i + 1 == argc) {
             fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, is_known ? "a value is missing" : "unknown option");
             return false;
@@ -163,13 +177,17 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
         if (key)
             is_fine = cJSON_AddStringToObject(a->options, key, value) != NULL;
         else if (strcmp(flag, "--batch") == 0)
-            is_fine = add_batch(a->options, value);
+            is_fine = add_number(a->options, "batch", flag, value);
         else if (strcmp(flag, "--capacity") == 0)
             is_fine = add_size(a->options, "capacity_bytes", flag, value);
         else if (strcmp(flag, "--reserve") == 0)
             is_fine = add_size(a->options, "reserve_bytes", flag, value);
         else if (strcmp(flag, "--recorded-batch") == 0)
             is_fine = add_recorded(a, value);
+        else if (strcmp(flag, "--memory-fraction") == 0)
+            is_fine = add_number(a->options, "memory_fraction", flag, value);
+        else if (strcmp(flag, "--ops") == 0)
+            a->ops = value;
         else
             a->csv = value;
         if (!is_fine)
@@ -348,6 +366,9 @@ static void print_oom(const cJSON *result) {
     printf("  %-26s %s\n", "allocated then", size_text(number_of(oom, "allocated_bytes")));
     printf("  %-26s %s, largest free block %s\n", "reserved, but free", size_text(number_of(oom, "cached_bytes")),
            size_text(number_of(oom, "largest_free_block_bytes")));
+    double retries = number_of(oom, "retries");
+    printf("  %-26s %.0f time%s, gave back %s\n", "cache released", retries, retries == 1 ? "" : "s", size_text(number_of(oom, "released_bytes")));
+    printf("  %-26s %s\n", "as PyTorch says it", text_of(oom, "message"));
 }
 
 static void print_notes(const cJSON *result) {
@@ -385,6 +406,33 @@ static int write_csv(const oc_session *session, const char *path) {
     return (is_stdout ? fflush(file) : fclose(file)) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
 }
 
+/* The requests and settings; the capacity is left out, so that all of them are replayed. */
+static int write_ops(const oc_session *session, const arguments *a) {
+    FILE *file = fopen(a->ops, "w");
+    uint32_t tensor;
+    int64_t bytes;
+    if (!file)
+        return trouble(a->ops, strerror(errno));
+    const char *conf = text_of(a->options, "alloc_conf");
+    if (conf && *conf) {
+        fputs("config alloc_conf ", file);
+        for (; *conf; conf++)
+            if (*conf != ' ')
+                fputc(*conf, file);
+        fputc('\n', file);
+    }
+    if (item_of(a->options, "no_caching"))
+        fputs("config no_caching 1\n", file);
+    for (size_t i = 0; oc_session_request(session, i, &tensor, &bytes); i++) {
+        if (bytes)
+            fprintf(file, "alloc %u %" PRId64 "\n", tensor, bytes);
+        else
+            fprintf(file, "free %u\n", tensor);
+    }
+    bool has_failed = ferror(file) != 0;
+    return fclose(file) != 0 || has_failed ? trouble(a->ops, "could not be written") : EXIT_FITS;
+}
+
 static int print_result(const oc_session *session, const arguments *a) {
     cJSON *result = cJSON_Parse(oc_session_summary(session, NULL));
     if (!result)
@@ -415,7 +463,7 @@ static int estimate_with(oc_session *session, const arguments *a) {
     cJSON_free(options);
     if (status != OC_OK)
         return report_error(session, a);
-    if (a->csv && write_csv(session, a->csv) != EXIT_FITS)
+    if ((a->csv && write_csv(session, a->csv) != EXIT_FITS) || (a->ops && write_ops(session, a) != EXIT_FITS))
         return EXIT_TROUBLE;
     return print_result(session, a);
 }
@@ -455,6 +503,99 @@ static int print_gpus(int argc, char **argv) {
     cJSON_Delete(list);
     oc_free_text(text);
     return EXIT_FITS;
+}
+
+/* ---- replay ---- */
+
+/* The whole file, unzipped, in the arena; NULL if it could not be read, after saying so. */
+static char *read_whole(const char *path, oc_arena *arena, size_t *length) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    oc_error error = {.status = OC_OK};
+    oc_inflate unzip;
+    oc_list pieces;
+    typedef struct piece {
+        size_t length;
+        char bytes[65536];
+    } piece;
+    static uint8_t chunk[65536];
+    bool is_gzip = false;
+    size_t got, total = 0;
+    if (!file) {
+        (void)trouble(path, strerror(errno));
+        return NULL;
+    }
+    oc_list_init(&pieces, arena, sizeof(piece));
+    while (error.status == OC_OK && (got = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        const uint8_t *in = chunk;
+        if (pieces.count == 0 && oc_inflate_is_gzip(chunk, got))
+            is_gzip = oc_inflate_open(&unzip, arena, &error) == OC_OK;
+        for (size_t full = sizeof chunk; error.status == OC_OK && (got || full == sizeof chunk);) {
+            piece *next = oc_list_push(&pieces);
+            if (!next) {
+                (void)oc_error_set_memory(&error);
+                break;
+            }
+            if (is_gzip) {
+                (void)oc_inflate_step(&unzip, &in, &got, (uint8_t *)next->bytes, sizeof next->bytes, &next->length, &error);
+            } else {
+                memcpy(next->bytes, in, got);
+                next->length = got;
+                got = 0;
+            }
+            total += next->length;
+            full = is_gzip ? next->length : 0;
+        }
+    }
+    int read_error = ferror(file) ? errno : 0;
+    if (file != stdin)
+        fclose(file);
+    if (error.status == OC_OK && is_gzip && !read_error && !oc_inflate_is_complete(&unzip))
+        (void)oc_error_set(&error, OC_GZIP, OC_NO_OFFSET, "the gzip data end too early: copy the file again");
+    char *text = error.status == OC_OK && !read_error ? oc_arena_alloc(arena, total + 1, 1) : NULL;
+    piece *flat = text ? oc_list_flatten(&pieces, arena) : NULL;
+    if (!flat) {
+        (void)trouble(path, read_error ? strerror(read_error) : error.status != OC_OK ? error.message : "out of memory");
+        return NULL;
+    }
+    *length = 0;
+    for (size_t i = 0; i < pieces.count; i++) {
+        memcpy(text + *length, flat[i].bytes, flat[i].length);
+        *length += flat[i].length;
+    }
+    return text;
+}
+
+static int replay_with(const char *path, bool is_log, oc_arena *arena) {
+    size_t length;
+    char *text = read_whole(path, arena, &length);
+    oc_replay replay;
+    oc_error error = {.status = OC_OK};
+    if (!text)
+        return EXIT_TROUBLE;
+    oc_status status = is_log ? oc_replay_log(&replay, text, length, arena, &error) : oc_replay_script(&replay, text, length, arena, &error);
+    if (status != OC_OK && error.event_index) {
+        fprintf(stderr, "oomcast: %s:%" PRIu64 ": %s\n", path, error.event_index, error.message);
+        return EXIT_TROUBLE;
+    }
+    if (status != OC_OK)
+        return trouble(path, error.message);
+    for (size_t i = 0; i < replay.failure_count; i++)
+        printf("%s:%" PRIu64 ": %s\n", path, replay.failures[i].line, replay.failures[i].message);
+    printf("%" PRIu64 " lines, %" PRIu64 " addresses, %" PRIu64 " segments, %zu failed\n", replay.line_count, replay.address_count, replay.segment_count,
+           replay.failure_count);
+    return replay.failure_count ? EXIT_OOM : EXIT_FITS;
+}
+
+static int replay_command(int argc, char **argv) {
+    bool is_log = argc > 2 && strcmp(argv[2], "--log") == 0;
+    if (argc != (is_log ? 4 : 3))
+        return trouble(NULL, "replay takes one script, or --log and one log (oomcast --help)");
+    oc_budget budget = {.limit_bytes = (size_t)4 << 30};
+    oc_arena arena;
+    oc_arena_init(&arena, &budget);
+    int result = replay_with(argv[argc - 1], is_log, &arena);
+    oc_arena_close(&arena);
+    return result;
 }
 
 static double seconds(void) {
@@ -500,6 +641,8 @@ static int run(int argc, char **argv) {
         return estimate(argc, argv);
     if (strcmp(command, "gpus") == 0)
         return print_gpus(argc, argv);
+    if (strcmp(command, "replay") == 0)
+        return replay_command(argc, argv);
     if (strcmp(command, "bench") == 0)
         return bench(argc, argv);
     if (strcmp(command, "--version") == 0) {

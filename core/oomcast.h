@@ -89,7 +89,7 @@ oc_status oc_session_finish(oc_session *session);
 /* Answers one question. `options` is JSON, `length` bytes of it; an empty object asks for the unlimited run as recorded:
  *   {"task": "estimate", "batch": 64, "gpu": "RTX 4090" | "capacity_bytes": N, "reserve_bytes": N, "optimizer": "AdamW",
  *    "foreach": "auto"|"on"|"off"|"fused", "zero_grad": "recorded"|"start"|"after-forward"|"after-step", "torch": "2.6",
- *    "points": 1000, "range_ms": [from, to]}
+ *    "alloc_conf": "expandable_segments:True", "memory_fraction": 0.9, "no_caching": true, "points": 1000, "range_ms": [from, to]}
  * On success summary and columns describe the answer. On OC_OPTIONS the session stays usable and keeps the last answer. */
 oc_status oc_session_simulate(oc_session *session, const char *options, size_t length);
 
@@ -99,6 +99,9 @@ const char *oc_session_summary(const oc_session *session, size_t *length);
 
 /* One column of the last simulation; NULL with length 0 if there is none. Lives as long as the summary. */
 const double *oc_session_column(const oc_session *session, oc_column column, size_t *length);
+
+/* One request of the last simulation to the allocator: `*bytes` > 0 allocates for `*tensor`, 0 frees it. 0 if there is no such request. */
+int oc_session_request(const oc_session *session, size_t index, uint32_t *tensor, int64_t *bytes);
 
 /* The first error of reading, else the error of the last simulation or wrong call; never NULL, `status` is OC_OK where there is none. */
 const oc_error *oc_session_error(const oc_session *session);

@@ -69,6 +69,30 @@ static oc_status read_range(oc_options *options, const cJSON *value, oc_error *e
     return OC_OK;
 }
 
+static oc_status read_alloc_conf(oc_options *options, const cJSON *value, oc_error *error) {
+    if (!cJSON_IsString(value) || strlen(value->valuestring) >= sizeof options->alloc_conf_text)
+        return fail(error, "alloc_conf", "a text as in PYTORCH_CUDA_ALLOC_CONF, such as \"expandable_segments:True\"");
+    memcpy(options->alloc_conf_text, value->valuestring, strlen(value->valuestring) + 1);
+    return oc_alloc_conf_read(&options->alloc_conf, value->valuestring, error);
+}
+
+/* What needs more than one option. */
+static oc_status check_all(oc_options *options, oc_error *error) {
+    if (options->gpu && options->capacity_bytes)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "give a GPU or a capacity, not both");
+    if (options->gpu)
+        options->capacity_bytes = options->gpu->total_bytes;
+    if (options->capacity_bytes && options->capacity_bytes <= OC_CONTEXT_BYTES + options->reserve_bytes)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
+                            "a capacity of %lld bytes leaves nothing after the CUDA context (%d) and the reserve (%lld)",
+                            (long long)options->capacity_bytes, OC_CONTEXT_BYTES, (long long)options->reserve_bytes);
+    if (!(options->memory_fraction > 0))
+        options->memory_fraction = options->alloc_conf.memory_fraction;
+    if (options->memory_fraction > 0 && !options->capacity_bytes)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "a memory fraction is one of a device: give a GPU or a capacity too");
+    return oc_alloc_conf_check(&options->alloc_conf, options->torch_version, error);
+}
+
 static oc_status read_one(oc_options *options, const cJSON *value, oc_error *error) {
     static const char *const foreach_words[] = {"auto", "on", "off", "fused"};
     static const char *const zero_grad_words[] = {"recorded", "start", "after-forward", "after-step"};
@@ -115,6 +139,18 @@ static oc_status read_one(oc_options *options, const cJSON *value, oc_error *err
         options->torch_version = cJSON_IsString(value) ? oc_torch_version(value->valuestring) : 0;
         return options->torch_version ? OC_OK : fail(error, key, "a version of PyTorch such as 2.6");
     }
+    if (strcmp(key, "alloc_conf") == 0)
+        return read_alloc_conf(options, value, error);
+    if (strcmp(key, "memory_fraction") == 0) {
+        if (!cJSON_IsNumber(value) || !(value->valuedouble > 0) || !(value->valuedouble <= 1))
+            return fail(error, key, "a number above 0, at most 1");
+        options->memory_fraction = value->valuedouble;
+        return OC_OK;
+    }
+    if (strcmp(key, "no_caching") == 0) {
+        options->alloc_conf.allocator.is_uncached = cJSON_IsTrue(value);
+        return cJSON_IsBool(value) ? OC_OK : fail(error, key, "true or false");
+    }
     if (strcmp(key, "points") == 0) {
         if (!is_whole(value, 2, LARGEST_POINTS))
             return fail(error, key, "a whole number from 2 to 20000");
@@ -143,6 +179,7 @@ static int is_object(const char *text, size_t length) {
 oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error) {
     memset(options, 0, sizeof *options);
     memcpy(options->optimizer, "recorded", sizeof "recorded");
+    oc_alloc_conf_init(&options->alloc_conf);
     options->points = DEFAULT_POINTS;
     if (!is_object(text, length))
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "the options are no JSON object");
@@ -153,13 +190,5 @@ oc_status oc_options_read(oc_options *options, const char *text, size_t length, 
     for (const cJSON *value = root->child; value && status == OC_OK; value = value->next)
         status = read_one(options, value, error);
     cJSON_Delete(root);
-    if (status == OC_OK && options->gpu && options->capacity_bytes)
-        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "give a GPU or a capacity, not both");
-    if (status == OC_OK && options->gpu)
-        options->capacity_bytes = options->gpu->total_bytes;
-    if (status == OC_OK && options->capacity_bytes && options->capacity_bytes <= OC_CONTEXT_BYTES + options->reserve_bytes)
-        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
-                            "a capacity of %lld bytes leaves nothing after the CUDA context (%d) and the reserve (%lld)",
-                            (long long)options->capacity_bytes, OC_CONTEXT_BYTES, (long long)options->reserve_bytes);
-    return status;
+    return status == OC_OK ? check_all(options, error) : status;
 }

@@ -2,6 +2,7 @@
 #ifndef OC_OPTIONS_H
 #define OC_OPTIONS_H
 
+#include "allocconf.h"
 #include "error.h"
 #include "gpus.h"
 
@@ -23,6 +24,9 @@ typedef struct oc_options {
     oc_foreach foreach;
     oc_zero_grad zero_grad;
     int torch_version;      /* 206 for 2.6; 0: of the recording */
+    oc_alloc_conf alloc_conf; /* with is_uncached for no_caching */
+    double memory_fraction;   /* of the total, for PyTorch; 0: no limit of that kind */
+    char alloc_conf_text[400];
     int points;             /* buckets of the curve */
     double range_start_ms, range_end_ms; /* of the curve; equal: all */
 } oc_options;

@@ -334,6 +334,38 @@ static void write_phases(writer *w, cJSON *root) {
                     a->steps.items[i].end_ns);
 }
 
+/* "20.00 MiB", as c10/util/StringUtil and format_size in CUDACachingAllocator.cpp write sizes. */
+static const char *pytorch_size(char *out, size_t capacity, int64_t bytes) {
+    double kib = 1024, size = (double)bytes;
+    if (bytes <= 1024)
+        (void)snprintf(out, capacity, "%lld bytes", (long long)bytes);
+    else if (bytes <= 1048576)
+        (void)snprintf(out, capacity, "%.2f KiB", size / kib);
+    else if (bytes <= 1073741824)
+        (void)snprintf(out, capacity, "%.2f MiB", size / kib / kib);
+    else
+        (void)snprintf(out, capacity, "%.2f GiB", size / kib / kib / kib);
+    return out;
+}
+
+/* The facts of PyTorch's message, in its order, so that the two can be compared. */
+static void write_oom_message(writer *w, cJSON *oom) {
+    enum { SIZE_TEXT = 40 };
+    const oc_run *run = w->f->run;
+    char message[600], sizes[6][SIZE_TEXT];
+    int64_t cached_bytes = run->at_oom.reserved_bytes - run->at_oom.allocated_bytes;
+    int64_t used_bytes = run->at_oom.reserved_bytes + OC_CONTEXT_BYTES, free_bytes = w->f->options->capacity_bytes - w->f->options->reserve_bytes - used_bytes;
+    int is_expandable = w->f->options->alloc_conf.allocator.is_expandable;
+    (void)snprintf(message, sizeof message,
+                   "CUDA out of memory. Tried to allocate %s. The GPU has %s in total, of which %s is free. The process uses %s of it: %s allocated by "
+                   "PyTorch, %s reserved by PyTorch but unallocated.%s",
+                   pytorch_size(sizes[0], SIZE_TEXT, run->oom_bytes), pytorch_size(sizes[1], SIZE_TEXT, w->f->options->capacity_bytes),
+                   pytorch_size(sizes[2], SIZE_TEXT, free_bytes > 0 ? free_bytes : 0), pytorch_size(sizes[3], SIZE_TEXT, used_bytes),
+                   pytorch_size(sizes[4], SIZE_TEXT, run->at_oom.allocated_bytes), pytorch_size(sizes[5], SIZE_TEXT, cached_bytes),
+                   cached_bytes >= run->oom_bytes && !is_expandable ? " Enough is reserved but in pieces: try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True." : "");
+    text(w, oom, "message", message);
+}
+
 static void write_oom(writer *w, cJSON *root) {
     const oc_run *run = w->f->run;
     if (!run->is_oom) {
@@ -349,6 +381,7 @@ static void write_oom(writer *w, cJSON *root) {
     number(w, oom, "largest_free_block_bytes", run->oom_largest_free_bytes);
     number(w, oom, "retries", run->retry_count);
     number(w, oom, "released_bytes", run->released_bytes);
+    write_oom_message(w, oom);
     write_owners(w, array(w, oom, "live"), run->request_count, 0, OOM_LIVE_LIMIT);
 }
 

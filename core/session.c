@@ -34,6 +34,7 @@ struct oc_session {
     int is_finished;
     oc_decision *decisions;
     oc_scale scale;
+    const oc_plan *plan; /* of the last answer, as the summary */
     char *summary;
     size_t summary_length;
     oc_columns columns;
@@ -152,10 +153,34 @@ oc_status oc_session_finish(oc_session *session) {
 
 /* ---- simulation ---- */
 
+/* The allocator's settings, and what of them has no effect. */
+static void assume_allocator(oc_plan *plan, const oc_session *session, const oc_options *options) {
+    const oc_alloc_conf *conf = &options->alloc_conf;
+    const oc_trace *trace = &session->profiles[0]->trace;
+    if (conf->allocator.is_uncached)
+        oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, no caching: every tensor is an allocation of the driver, of a multiple "
+                           "of 512 bytes; PyTorch's own counters stay 0, reserved is what the driver gives");
+    else if (*options->alloc_conf_text)
+        oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, caching allocator with %.200s", options->alloc_conf_text);
+    else
+        oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, default caching allocator");
+    if (conf->allocator.garbage_collection_threshold > 0 && !(options->memory_fraction > 0))
+        oc_warnings_add(&plan->warnings, "idle_allocator_option", 1, OC_NO_OFFSET,
+                        "garbage_collection_threshold does nothing without a memory fraction (torch.cuda.set_per_process_memory_fraction)");
+    if (*conf->idle_keys)
+        oc_warnings_add(&plan->warnings, "idle_allocator_option", 1, OC_NO_OFFSET, "allocator options without an effect on memory: %s", conf->idle_keys);
+    int recorded_version = trace->metadata.torch_version ? oc_torch_version(oc_intern_text(&session->names, trace->metadata.torch_version, NULL)) : 0;
+    if (!options->torch_version && recorded_version && conf->newest_version > recorded_version)
+        oc_warnings_add(&plan->warnings, "newer_allocator_option", 1, OC_NO_OFFSET,
+                        "the profile was recorded with PyTorch %d.%d, the allocator option %s is known from %d.%d on%s: tell the version of the GPU run",
+                        recorded_version / 100, recorded_version % 100, conf->newest_key, conf->newest_version / 100, conf->newest_version % 100,
+                        conf->is_newest_sure ? "" : " (uncertain)");
+}
+
 /* General assumptions, the same for every job. */
 static void assume_surroundings(oc_plan *plan, const oc_session *session, const oc_options *options) {
     const oc_job *job = &session->profiles[0]->job;
-    oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, default caching allocator");
+    assume_allocator(plan, session, options);
     oc_assumptions_add(&plan->assumptions, "CUDA context %d MiB and libraries %d MiB beside the allocator: typical values, they differ by card and driver",
                        OC_CONTEXT_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
     oc_assumptions_add(&plan->assumptions, "workspaces that cuDNN chooses for convolutions cannot be seen from a CPU and are not counted");
@@ -245,11 +270,17 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
     if (!runs || !need_usage || !usage || !allocator)
         return oc_error_set_memory(&session->options_error);
     oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2];
-    oc_simulate(allocator, plan->requests, plan->request_count, OC_NO_LIMIT, 0, need_usage, need);
-    if (limit_bytes)
-        oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes, 0, usage, run);
-    oc_simulate(allocator, plan->requests, plan->request_count, limit_bytes ? limit_bytes : OC_NO_LIMIT, 1, NULL, rising);
-    f->minimum_bytes = oc_simulate_minimum(allocator, plan->requests, plan->request_count, need->peak.reserved_bytes);
+    const oc_options *options = f->options;
+    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    oc_allocator_options unlimited = settings;
+    unlimited.fraction_bytes = OC_NO_LIMIT;
+    const oc_request *requests = plan->requests;
+    const uint32_t count = plan->request_count;
+    if (!oc_simulate(allocator, &unlimited, requests, count, OC_NO_LIMIT, 0, need_usage, need) ||
+        (limit_bytes && !oc_simulate(allocator, &settings, requests, count, limit_bytes, 0, usage, run)) ||
+        !oc_simulate(allocator, &settings, requests, count, limit_bytes ? limit_bytes : OC_NO_LIMIT, 1, NULL, rising) ||
+        !oc_simulate_minimum(allocator, &unlimited, requests, count, need, &f->minimum_bytes))
+        return oc_error_set_memory(&session->options_error);
     f->need = need;
     f->need_usage = need_usage;
     f->run = run;
@@ -276,6 +307,9 @@ static oc_status answer(oc_session *session, const oc_options *options, oc_arena
     if (options->capacity_bytes)
         findings.usable_bytes = options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes;
     status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
+    int64_t fraction_bytes = (int64_t)(options->memory_fraction * (double)options->capacity_bytes);
+    if (options->memory_fraction > 0 && fraction_bytes < findings.usable_bytes)
+        findings.usable_bytes = fraction_bytes;
     if (status != OC_OK)
         return status;
     warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
@@ -287,6 +321,7 @@ static oc_status answer(oc_session *session, const oc_options *options, oc_arena
     if (!summary)
         return oc_error_set_memory(&session->options_error);
     session->columns = columns;
+    session->plan = plan;
     session->summary = summary;
     session->summary_length = strlen(summary);
     return OC_OK;
@@ -325,6 +360,14 @@ const double *oc_session_column(const oc_session *session, oc_column column, siz
     if (length)
         *length = is_there ? session->columns.length[column] : 0;
     return is_there ? session->columns.data[column] : NULL;
+}
+
+int oc_session_request(const oc_session *session, size_t index, uint32_t *tensor, int64_t *bytes) {
+    if (!session->summary || index >= session->plan->request_count)
+        return 0;
+    *tensor = session->plan->requests[index].tensor;
+    *bytes = session->plan->requests[index].bytes;
+    return 1;
 }
 
 const oc_error *oc_session_error(const oc_session *session) {

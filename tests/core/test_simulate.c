@@ -31,6 +31,20 @@ typedef struct step {
 
 static oc_run run;
 
+/* With default settings; memory does not run out. */
+static void simulate(oc_allocator *allocator, const oc_request *requests, uint32_t count, int64_t limit_bytes, int is_rising, oc_usage *usage,
+                     oc_run *into) {
+    CHECK(oc_simulate(allocator, &oc_allocator_defaults, requests, count, limit_bytes, is_rising, usage, into));
+}
+
+static int64_t minimum_of(oc_allocator *allocator, const oc_request *requests, uint32_t count) {
+    oc_run need;
+    int64_t minimum_bytes = -1;
+    simulate(allocator, requests, count, OC_NO_LIMIT, 0, NULL, &need);
+    CHECK(oc_simulate_minimum(allocator, &oc_allocator_defaults, requests, count, &need, &minimum_bytes));
+    return minimum_bytes;
+}
+
 /* Runs the steps; the state after each must be as expected, requested bytes included. */
 static void check_steps(const char *name, const step *steps, uint32_t count, int64_t limit_bytes, int is_rising) {
     oc_request requests[32];
@@ -38,7 +52,7 @@ static void check_steps(const char *name, const step *steps, uint32_t count, int
     int64_t live[128] = {0}, tensor_bytes = 0;
     for (uint32_t i = 0; i < count; i++)
         requests[i] = (oc_request){i, steps[i].bytes, (uint32_t)(steps[i].tensor - 'a')};
-    oc_simulate(open_allocator(26), requests, count, limit_bytes, is_rising, usage, &run);
+    simulate(open_allocator(26), requests, count, limit_bytes, is_rising, usage, &run);
     for (uint32_t i = 0; i < count; i++) {
         check_context("%s, step %u", name, i);
         if (steps[i].allocated < 0) {
@@ -218,7 +232,7 @@ static void a_released_number_is_used_again(void) {
         requests[count + 1] = (oc_request){count + 1, 0, i};
         count += 2;
     }
-    oc_simulate(open_allocator(200), requests, count, 418 * MIB, 0, NULL, &run); /* the last one and nothing beside it */
+    simulate(open_allocator(200), requests, count, 418 * MIB, 0, NULL, &run); /* the last one and nothing beside it */
     CHECK(!run.is_oom);
     CHECK_EQ_U64(run.request_count, count);
     CHECK_EQ_I64(run.peak.reserved_bytes, 418 * MIB);
@@ -232,7 +246,7 @@ static void peaks_have_their_first_request(void) {
                                           {4, 17 * MIB, 2}, {5, 0, 2},        {6, 512, 3}};
     oc_allocator *allocator = open_allocator(4);
     oc_usage usage[7];
-    oc_simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage, &run);
+    simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage, &run);
     /* 5 of 20; 12 of 15 left (the rest of 3 is split off): 17 in all; later 17 of 20, split: 17 again */
     CHECK_EQ_I64(run.peak.allocated_bytes, 17 * MIB);
     CHECK_EQ_U64(run.peak_allocated_at, 1); /* reached first there, again at 4 */
@@ -241,7 +255,7 @@ static void peaks_have_their_first_request(void) {
     CHECK_EQ_U64(run.peak_reserved_at, 6);
     oc_run again;
     oc_usage usage_again[7];
-    oc_simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage_again, &again); /* an allocator can be used again */
+    simulate(allocator, requests, 7, OC_NO_LIMIT, 0, usage_again, &again); /* an allocator can be used again */
     CHECK(memcmp(&run, &again, sizeof run) == 0);
     CHECK(memcmp(usage, usage_again, sizeof usage) == 0);
     oc_arena_close(&arena);
@@ -263,22 +277,24 @@ static void sums_beyond_all_devices_end(void) {
     oc_allocator *endless = oc_allocator_open(&own, COUNT);
     oc_run result;
     if (CHECK(endless)) {
-        oc_simulate(endless, requests, SOME, OC_NO_LIMIT, 0, NULL, &result);
+        simulate(endless, requests, SOME, OC_NO_LIMIT, 0, NULL, &result);
         CHECK_EQ_I64(result.is_oom, 1);
         CHECK_EQ_U64(result.request_count, 16384); /* 2^60 of 2^46 */
         CHECK_EQ_I64(result.peak.reserved_bytes, OC_LARGEST_SUM);
-        CHECK_EQ_I64(oc_simulate_minimum(endless, requests, COUNT, OC_LARGEST_SUM), OC_LARGEST_SUM);
+        int64_t minimum_bytes = 0;
+        CHECK(oc_simulate_minimum(endless, &oc_allocator_defaults, requests, COUNT, &result, &minimum_bytes));
+        CHECK_EQ_I64(minimum_bytes, OC_LARGEST_SUM);
     }
     oc_arena_close(&own);
 }
 
 static void nothing_needs_nothing(void) {
     oc_allocator *allocator = open_allocator(0);
-    oc_simulate(allocator, NULL, 0, 0, 0, NULL, &run);
+    simulate(allocator, NULL, 0, 0, 0, NULL, &run);
     CHECK_EQ_U64(run.request_count, 0);
     CHECK_EQ_I64(run.peak.reserved_bytes, 0);
     CHECK(!run.is_oom);
-    CHECK_EQ_I64(oc_simulate_minimum(allocator, NULL, 0, 0), 0);
+    CHECK_EQ_I64(minimum_of(allocator, NULL, 0), 0);
     oc_arena_close(&arena);
 }
 
@@ -462,7 +478,7 @@ static void random_runs_agree_with_the_plain_allocator(void) {
         int64_t limit = round % 3 ? (int64_t)(100 + random_below(400)) * MIB : OC_NO_LIMIT;
         int is_rising = (int)(round & 1);
         static int64_t bytes[COUNT];
-        oc_simulate(open_allocator(tensors), requests, COUNT, limit, is_rising, usage, &run);
+        simulate(open_allocator(tensors), requests, COUNT, limit, is_rising, usage, &run);
         memset(&p, 0, sizeof p);
         p.limit = limit;
         p.is_rising = is_rising;
@@ -509,7 +525,7 @@ static void random_runs_agree_with_the_plain_allocator(void) {
 static int64_t smallest_limit(oc_allocator *allocator, const oc_request *requests, uint32_t count) {
     int64_t limit = 0;
     do {
-        oc_simulate(allocator, requests, count, limit, 0, NULL, &run);
+        simulate(allocator, requests, count, limit, 0, NULL, &run);
         limit += 2 * MIB;
     } while (run.is_oom);
     return limit - 2 * MIB;
@@ -523,9 +539,9 @@ static void the_minimum_is_the_smallest_limit_that_does(void) {
         seed = round * 104729 + 3;
         uint32_t tensors = random_script(requests, COUNT, 8);
         oc_allocator *allocator = open_allocator(tensors);
-        oc_simulate(allocator, requests, COUNT, OC_NO_LIMIT, 0, NULL, &run);
+        simulate(allocator, requests, COUNT, OC_NO_LIMIT, 0, NULL, &run);
         int64_t need = run.peak.reserved_bytes;
-        int64_t minimum = oc_simulate_minimum(allocator, requests, COUNT, need);
+        int64_t minimum = minimum_of(allocator, requests, COUNT);
         check_context("run %u", round);
         CHECK(minimum <= need);
         CHECK_EQ_I64(minimum % (2 * MIB), 0);
@@ -545,14 +561,14 @@ static void a_smaller_limit_may_do_where_a_larger_one_fails(void) {
     oc_allocator *allocator = open_allocator(4);
     static const int failing[] = {188, 220, 268}, sufficient[] = {190, 218, 270, 390};
     for (size_t i = 0; i < sizeof failing / sizeof failing[0]; i++) {
-        oc_simulate(allocator, requests, 6, (int64_t)failing[i] * MIB, 0, NULL, &run);
+        simulate(allocator, requests, 6, (int64_t)failing[i] * MIB, 0, NULL, &run);
         CHECK(run.is_oom);
     }
     for (size_t i = 0; i < sizeof sufficient / sizeof sufficient[0]; i++) {
-        oc_simulate(allocator, requests, 6, (int64_t)sufficient[i] * MIB, 0, NULL, &run);
+        simulate(allocator, requests, 6, (int64_t)sufficient[i] * MIB, 0, NULL, &run);
         CHECK(!run.is_oom);
     }
-    CHECK_EQ_I64(oc_simulate_minimum(allocator, requests, 6, 390 * MIB), 190 * MIB);
+    CHECK_EQ_I64(minimum_of(allocator, requests, 6), 190 * MIB);
     oc_arena_close(&arena);
 }
 
