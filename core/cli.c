@@ -29,6 +29,7 @@ static const char usage[] =
     "       oomcast bench PROFILE                 speed and memory of the reader, time of a simulation\n"
     "\n"
     "PROFILE is a CPU profile that torch.profiler wrote with profile_memory=True (.json or .json.gz; - is standard input).\n"
+    "One that was recorded on a GPU is shown as it is, and simulated again under another capacity or other allocator settings.\n"
     "\n"
     "  --batch N              batch size to estimate (another than recorded: give two profiles)\n"
     "  --recorded-batch N,M   batch sizes of the profiles, where they are not seen rightly\n"
@@ -43,6 +44,7 @@ static const char usage[] =
     "  --memory-fraction F    torch.cuda.set_per_process_memory_fraction(F)\n"
     "  --no-caching           as with PYTORCH_NO_CUDA_MEMORY_CACHING=1\n"
     "  --torch VERSION        PyTorch of the GPU run, such as 2.6 (matters for cuBLAS workspaces on the newest cards only)\n"
+    "  --device N             of a profile recorded on several GPUs: which one (default: the busiest)\n"
     "  --json                 the result as JSON (format oomcast-result)\n"
     "  --ops FILE             the requests to the allocator, as a script for oomcast replay\n"
     "  --csv FILE             the memory curve as CSV (- is standard output, in place of the words)\n"
@@ -66,6 +68,7 @@ typedef struct arguments {
     int file_count;
     cJSON *options;
     int64_t batches[FILE_LIMIT]; /* recorded, 0: not given */
+    int64_t device; /* -1: not given */
     bool is_json;
     bool is_help;
     const char *csv, *ops;
@@ -130,6 +133,15 @@ static bool add_recorded(arguments *a, const char *text) {
     return false;
 }
 
+static bool add_device(arguments *a, const char *text) {
+    char *end;
+    a->device = strtoll(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == 0 && a->device <= 1000)
+        return true;
+    fprintf(stderr, "oomcast: --device %s: expected the number of a GPU, 0 or more\n", text);
+    return false;
+}
+
 static bool is_text_option(const char *flag, const char **key) {
     static const char *const flags[] = {"--gpu", "--optimizer", "--foreach", "--zero-grad", "--torch", "--alloc-conf"};
     static const char *const keys[] = {"gpu", "optimizer", "foreach", "zero_grad", "torch", "alloc_conf"};
@@ -167,7 +179,7 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             return true;
         }
         bool is_known = is_text_option(flag, &key) || strcmp(flag, "--batch") == 0 || strcmp(flag, "--capacity") == 0 ||
-                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0 || strcmp(flag, "--memory-fraction") == 0 || strcmp(flag, "--ops") == 0;
+                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0 || strcmp(flag, "--memory-fraction") == 0 || strcmp(flag, "--ops") == 0 || strcmp(flag, "--device") == 0;
         if (!is_known || i + 1 == argc) {
             fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, is_known ? "a value is missing" : "unknown option");
             return false;
@@ -188,6 +200,8 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             is_fine = add_number(a->options, "memory_fraction", flag, value);
         else if (strcmp(flag, "--ops") == 0)
             a->ops = value;
+        else if (strcmp(flag, "--device") == 0)
+            is_fine = add_device(a, value);
         else
             a->csv = value;
         if (!is_fine)
@@ -236,6 +250,8 @@ static int read_profiles(oc_session *session, const arguments *a) {
             return result;
         if (a->batches[i])
             (void)oc_session_set_batch(session, a->batches[i]);
+        if (a->device >= 0)
+            (void)oc_session_set_device(session, a->device);
         if (oc_session_error(session)->status != OC_OK)
             return report_error(session, a);
     }
@@ -469,7 +485,7 @@ static int estimate_with(oc_session *session, const arguments *a) {
 }
 
 static int estimate(int argc, char **argv) {
-    arguments a = {.options = cJSON_CreateObject()};
+    arguments a = {.options = cJSON_CreateObject(), .device = -1};
     oc_session *session = oc_session_open(0);
     int result = EXIT_TROUBLE;
     if (!session || !a.options)
@@ -628,7 +644,7 @@ static int bench_with(oc_session *session, const arguments *a) {
 static int bench(int argc, char **argv) {
     if (argc < 3 || argc > 4)
         return trouble(NULL, "bench takes one or two profiles (oomcast --help)");
-    arguments a = {.files = {argv[2], argc > 3 ? argv[3] : NULL}, .file_count = argc - 2};
+    arguments a = {.files = {argv[2], argc > 3 ? argv[3] : NULL}, .file_count = argc - 2, .device = -1};
     oc_session *session = oc_session_open(0);
     int result = session ? bench_with(session, &a) : trouble(NULL, "out of memory");
     oc_session_close(session);

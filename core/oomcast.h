@@ -80,6 +80,10 @@ oc_status oc_session_feed(oc_session *session, const void *bytes, size_t length)
  * oc_session_next_profile or oc_session_finish. */
 oc_status oc_session_set_batch(oc_session *session, int64_t batch_size);
 
+/* Of a profile that was recorded on GPUs, looks at this one instead of the busiest; 0 to 1000, else OC_STATE. Call it when
+ * oc_session_set_batch may be called. */
+oc_status oc_session_set_device(oc_session *session, int64_t device_id);
+
 /* Ends the first profile; what is fed next belongs to the second one, the same job at another batch size. */
 oc_status oc_session_next_profile(oc_session *session);
 

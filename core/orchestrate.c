@@ -76,7 +76,7 @@ static int64_t moved_death(const oc_subject *subject, int64_t death_ns, oc_zero_
 
 /* ---- recorded blocks ---- */
 
-static oc_category category_of(const oc_block *block, oc_role role) {
+oc_category oc_category_of(const oc_block *block, oc_role role) {
     switch (role) {
     case OC_ROLE_PARAMETER: return OC_CATEGORY_PARAMETER;
     case OC_ROLE_BUFFER: return OC_CATEGORY_BUFFER;
@@ -112,7 +112,7 @@ static void emit_blocks(emitter *e, const oc_options *options, int is_step_repla
             death_ns = moved_death(s, death_ns, options->zero_grad);
         add_life(e, block->birth_ns, death_ns,
                  (oc_tensor){bytes_of_block(s, i, e->plan->batch), block->producer, block->module, block->iteration,
-                             (uint8_t)category_of(block, role), block->phase});
+                             (uint8_t)oc_category_of(block, role), block->phase});
     }
 }
 

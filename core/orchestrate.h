@@ -31,6 +31,9 @@ typedef struct oc_tensor {
     uint8_t phase;    /* oc_phase at birth */
 } oc_tensor;
 
+/* What the report shows a block as. */
+oc_category oc_category_of(const oc_block *block, oc_role role);
+
 /* The first profile with all that was found out about it; sizes come from `scale`. */
 typedef struct oc_subject {
     const oc_analysis *analysis;

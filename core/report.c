@@ -355,14 +355,12 @@ static void write_oom_message(writer *w, cJSON *oom) {
     char message[600], sizes[6][SIZE_TEXT];
     int64_t cached_bytes = run->at_oom.reserved_bytes - run->at_oom.allocated_bytes;
     int64_t used_bytes = run->at_oom.reserved_bytes + OC_CONTEXT_BYTES, free_bytes = w->f->options->capacity_bytes - w->f->options->reserve_bytes - used_bytes;
-    int is_expandable = w->f->options->alloc_conf.allocator.is_expandable;
     (void)snprintf(message, sizeof message,
-                   "CUDA out of memory. Tried to allocate %s. The GPU has %s in total, of which %s is free. The process uses %s of it: %s allocated by "
-                   "PyTorch, %s reserved by PyTorch but unallocated.%s",
+                   "CUDA out of memory. Tried to allocate %s. GPU 0 has a total capacity of %s of which %s is free. Including non-PyTorch memory, this "
+                   "process has %s memory in use. Of the allocated memory %s is allocated by PyTorch, and %s is reserved by PyTorch but unallocated.",
                    pytorch_size(sizes[0], SIZE_TEXT, run->oom_bytes), pytorch_size(sizes[1], SIZE_TEXT, w->f->options->capacity_bytes),
                    pytorch_size(sizes[2], SIZE_TEXT, free_bytes > 0 ? free_bytes : 0), pytorch_size(sizes[3], SIZE_TEXT, used_bytes),
-                   pytorch_size(sizes[4], SIZE_TEXT, run->at_oom.allocated_bytes), pytorch_size(sizes[5], SIZE_TEXT, cached_bytes),
-                   cached_bytes >= run->oom_bytes && !is_expandable ? " Enough is reserved but in pieces: try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True." : "");
+                   pytorch_size(sizes[4], SIZE_TEXT, run->at_oom.allocated_bytes), pytorch_size(sizes[5], SIZE_TEXT, cached_bytes));
     text(w, oom, "message", message);
 }
 
@@ -452,6 +450,22 @@ static const char *verdict(const oc_findings *f) {
     return f->need->peak.reserved_bytes > f->usable_bytes || f->run_rising->is_oom || high > f->usable_bytes ? "tight" : "fits";
 }
 
+/* Null for a CPU profile. */
+static void write_recording(writer *w, cJSON *root) {
+    const oc_recording *recording = w->f->recording;
+    if (!recording) {
+        null(w, root, "recording");
+        return;
+    }
+    cJSON *object_of_it = object(w, root, "recording");
+    text(w, object_of_it, "device", recording->device_type == 1 ? "cuda" : recording->device_type == 6 ? "hip" : "other");
+    number(w, object_of_it, "device_id", recording->device_id);
+    number(w, object_of_it, "devices", recording->device_count);
+    number(w, object_of_it, "events", recording->count);
+    number(w, object_of_it, "before_bytes", w->f->plan->tensors[0].bytes);
+    boolean(w, object_of_it, "is_simulated", w->f->run != w->f->need);
+}
+
 static void write_xmem(writer *w, cJSON *root) {
     const oc_findings *f = w->f;
     cJSON *xmem = object(w, root, "xmem");
@@ -483,6 +497,7 @@ static void write_all(writer *w, cJSON *root, const oc_columns *columns) {
     number(w, outside, "library_bytes", OC_LIBRARY_BYTES);
     write_gpu(w, root);
     write_job(w, root);
+    write_recording(w, root);
     write_at_peak(w, root);
     write_phases(w, root);
     write_owners(w, array(w, root, "owners"), f->run->request_count ? f->run->peak_allocated_at + 1 : 0, 1, OWNER_LIMIT);
@@ -527,7 +542,7 @@ int oc_report_columns(oc_columns *columns, const oc_findings *f, oc_arena *arena
     const size_t fields[] = {offsetof(oc_usage, allocated_bytes), offsetof(oc_usage, reserved_bytes), offsetof(oc_usage, tensor_bytes),
                              offsetof(oc_usage, reserved_bytes)};
     for (int i = 0; i < OC_COLUMN_COUNT / 2; i++) {
-        if (i == OC_COLUMN_NEED / 2 && !f->run->is_oom)
+        if (i == OC_COLUMN_NEED / 2 && !f->run->is_oom && (!f->recording || f->run == f->need))
             continue;
         int64_t end_ns = to_ns;
         if (i != OC_COLUMN_NEED / 2 && f->run->is_oom && f->run->request_count < f->plan->request_count &&

@@ -4,7 +4,7 @@
 
 #include "curve.h"
 #include "orchestrate.h"
-#include "simulate.h"
+#include "recording.h"
 
 typedef struct oc_columns {
     const double *data[OC_COLUMN_COUNT];
@@ -22,6 +22,7 @@ typedef struct oc_findings {
     const oc_run *run_rising;
     const oc_run *need;        /* without a limit */
     const oc_usage *need_usage;
+    const oc_recording *recording; /* of a GPU: `need` is as recorded, and so is `run` unless it was simulated again; else NULL */
     int64_t usable_bytes;      /* the limit; 0 if none */
     int64_t minimum_bytes;     /* smallest limit with which the job runs */
 } oc_findings;

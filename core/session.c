@@ -15,7 +15,9 @@ enum { PROFILE_LIMIT = 2 };
 #endif
 
 typedef struct profile {
-    int64_t given_batch; /* 0: none */
+    int64_t given_batch;  /* 0: none */
+    int64_t given_device; /* its number + 1; 0: none */
+    oc_recording recording; /* empty for a CPU profile */
     oc_trace trace;
     oc_analysis analysis;
     oc_job job;
@@ -97,6 +99,16 @@ oc_status oc_session_set_batch(oc_session *session, int64_t batch_size) {
     return OC_OK;
 }
 
+oc_status oc_session_set_device(oc_session *session, int64_t device_id) {
+    enum { LARGEST_DEVICE = 1000 };
+    if (session->error.status != OC_OK)
+        return session->error.status;
+    if (session->is_finished || device_id < 0 || device_id > LARGEST_DEVICE)
+        return set_state_error(session, "a device must be from 0 to 1000 and be given before the profile is finished");
+    session->profiles[session->profile_count - 1]->given_device = device_id + 1;
+    return OC_OK;
+}
+
 oc_status oc_session_next_profile(oc_session *session) {
     if (session->error.status != OC_OK)
         return session->error.status;
@@ -109,7 +121,12 @@ oc_status oc_session_next_profile(oc_session *session) {
 static oc_status analyze_profile(oc_session *session, int index) {
     profile *p = session->profiles[index];
     session->error.profile = index;
-    oc_status status = oc_analyze(&p->analysis, &p->trace, &session->names, &session->trace_arena, &session->scratch, &session->error);
+    oc_status status = oc_recording_read(&p->recording, &p->trace, p->given_device - 1, &session->trace_arena, &session->error);
+    if (status == OC_OK && p->recording.count && session->profile_count > 1)
+        status = oc_error_set(&session->error, OC_MISMATCH, OC_NO_OFFSET,
+                              "this profile was recorded on a GPU: it is shown as it is, so give it alone; to estimate other batch sizes, record two on the CPU");
+    if (status == OC_OK)
+        status = oc_analyze(&p->analysis, &p->trace, &session->names, &session->trace_arena, &session->scratch, &session->error);
     oc_arena_reset(&session->scratch);
     if (status == OC_OK)
         status = oc_job_read(&p->job, &p->analysis, &session->trace_arena, &session->scratch, &session->error);
@@ -289,30 +306,84 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
     return OC_OK;
 }
 
+/* The same for a GPU recording: the run without a limit is as recorded; the other is made only where something is changed. */
+static oc_status run_recording(oc_session *session, oc_findings *f, oc_plan *plan, int64_t limit_bytes, oc_arena *arena) {
+    const oc_options *options = f->options;
+    oc_run *runs = oc_arena_alloc(arena, 3, sizeof *runs);
+    oc_usage *recorded = NULL;
+    if (!runs)
+        return oc_error_set_memory(&session->options_error);
+    oc_status status = oc_recording_plan(plan, f->recording, f->subject, options, &recorded, &runs[0], arena, &session->options_error);
+    if (status != OC_OK)
+        return status;
+    f->need = f->run = f->run_rising = &runs[0];
+    f->need_usage = f->usage = recorded;
+    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    oc_allocator_options unlimited = settings;
+    unlimited.fraction_bytes = OC_NO_LIMIT;
+    oc_allocator *allocator = oc_allocator_open(arena, plan->tensor_count);
+    oc_usage *usage = oc_arena_alloc(arena, plan->request_count, sizeof *usage);
+    if (!allocator || !usage || !oc_recording_minimum(f->recording, allocator, &unlimited, plan, &f->minimum_bytes))
+        return oc_error_set_memory(&session->options_error);
+    if (!limit_bytes && !*options->alloc_conf_text && !settings.is_uncached)
+        return OC_OK;
+    int64_t limit = limit_bytes ? limit_bytes : OC_NO_LIMIT;
+    if (!oc_recording_simulate(f->recording, allocator, &settings, plan, limit, 1, NULL, &runs[2]) ||
+        !oc_recording_simulate(f->recording, allocator, &settings, plan, limit, 0, usage, &runs[1]))
+        return oc_error_set_memory(&session->options_error);
+    f->run = &runs[1];
+    f->usage = usage;
+    f->run_rising = &runs[2];
+    return OC_OK;
+}
+
+static void assume_recording(oc_plan *plan, const oc_session *session, const oc_options *options, int is_simulated) {
+    const oc_recording *recording = &session->profiles[0]->recording;
+    oc_assumptions_add(&plan->assumptions, "recorded on GPU %lld%s: allocated and reserved are as its allocator counted them", (long long)recording->device_id,
+                       recording->device_count > 1 ? ", the busiest of several unless one was chosen" : "");
+    if (plan->tensors[0].bytes)
+        oc_assumptions_add(&plan->assumptions, "%lld bytes were allocated before the profile began and stay; what they are is not known, they are shown as buffers",
+                           (long long)plan->tensors[0].bytes);
+    if (!is_simulated)
+        return;
+    assume_allocator(plan, session, options);
+    oc_assumptions_add(&plan->assumptions, "the recorded requests were simulated again; their sizes are blocks, rounded already, and which blocks were cached when "
+                       "the profile began is not known");
+}
+
 static oc_status answer(oc_session *session, const oc_options *options, oc_arena *arena) {
     const profile *first = session->profiles[0];
     oc_subject subject = {&first->analysis, &first->job, session->decisions, &session->scale};
     oc_plan *plan = oc_arena_alloc(arena, 1, sizeof *plan);
     if (!plan)
         return oc_error_set_memory(&session->options_error);
-    oc_status status = oc_orchestrate(plan, &subject, options, arena, &session->options_error);
-    if (status != OC_OK)
-        return status;
-    assume_surroundings(plan, session, options);
-    warn_about_job(plan, session);
     oc_findings findings = {.subject = &subject,
                             .other = session->profile_count > 1 ? &session->profiles[1]->analysis : NULL,
                             .options = options,
-                            .plan = plan};
+                            .plan = plan,
+                            .recording = first->recording.count ? &first->recording : NULL};
     if (options->capacity_bytes)
         findings.usable_bytes = options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes;
-    status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
+    oc_status status = OC_OK;
+    if (findings.recording) {
+        status = run_recording(session, &findings, plan, findings.usable_bytes, arena);
+        if (status == OC_OK)
+            assume_recording(plan, session, options, findings.run != findings.need);
+    } else {
+        status = oc_orchestrate(plan, &subject, options, arena, &session->options_error);
+        if (status == OC_OK) {
+            assume_surroundings(plan, session, options);
+            warn_about_job(plan, session);
+            status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
+        }
+    }
     int64_t fraction_bytes = (int64_t)(options->memory_fraction * (double)options->capacity_bytes);
     if (options->memory_fraction > 0 && fraction_bytes < findings.usable_bytes)
         findings.usable_bytes = fraction_bytes;
     if (status != OC_OK)
         return status;
-    warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
+    if (!findings.recording)
+        warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
     oc_columns columns = {{NULL}, {0}};
     char *summary = NULL;
     if (oc_report_columns(&columns, &findings, arena))

@@ -19,7 +19,8 @@ typedef struct event {
     oc_text dims, strides, types, concrete;
     uint64_t address;
     int64_t bytes;
-    int64_t device_type;
+    int64_t device_type, device_id, allocated_bytes, reserved_bytes;
+    int has_totals;
     int has_address, has_bytes;
     int is_frame; /* a python frame that is no module: the rest was not read */
 } event;
@@ -50,6 +51,13 @@ static oc_json_step read_args(oc_json_cursor *cursor, event *e) {
             e->event_index = (uint32_t)oc_json_u64(value.text);
         } else if (key.length == 11 && oc_text_equals(key, "Device Type")) {
             e->device_type = oc_json_i64(value.text);
+        } else if (key.length == 9 && oc_text_equals(key, "Device Id")) {
+            e->device_id = oc_json_i64(value.text);
+        } else if (key.length == 15 && oc_text_equals(key, "Total Allocated")) {
+            e->allocated_bytes = oc_json_i64(value.text);
+            e->has_totals = 1;
+        } else if (key.length == 14 && oc_text_equals(key, "Total Reserved")) {
+            e->reserved_bytes = oc_json_i64(value.text);
         } else if (key.length == 15 && oc_text_equals(key, "Sequence number")) {
             e->sequence = oc_json_i64(value.text);
         } else if (key.length == 10 && (oc_text_equals(key, "Input Dims") || oc_text_equals(key, "Input dims"))) {
@@ -209,25 +217,31 @@ static int keep_op(oc_trace *trace, const event *e, uint32_t thread) {
            op->types != OC_INTERN_FAILED && op->concrete != OC_INTERN_FAILED;
 }
 
+static int are_possible_totals(const event *e) {
+    return e->allocated_bytes >= 0 && e->reserved_bytes >= 0 && e->allocated_bytes < OC_LARGEST_BLOCK && e->reserved_bytes < OC_LARGEST_BLOCK;
+}
+
 static int keep_memory(oc_trace *trace, const event *e) {
-    if (e->device_type != 0) {
-        trace->device_memory_count++;
-        return 1;
-    }
-    if (!e->has_address || !e->has_bytes) {
-        trace->orphan_memory_count++;
+    int is_device = e->device_type != 0;
+    if (!e->has_address || !e->has_bytes || (is_device && (!e->has_totals || !are_possible_totals(e)))) {
+        *(is_device ? &trace->orphan_device_count : &trace->orphan_memory_count) += 1;
         return 1;
     }
     uint32_t thread = find_thread(trace, e);
-    oc_memory_event *memory = thread == OC_NONE ? NULL : oc_list_push(&trace->memory);
-    if (!memory)
+    if (thread == OC_NONE)
+        return 0;
+    oc_memory_event memory = {e->start_ns, e->address, e->bytes, thread, e->event_index};
+    if (is_device) {
+        oc_device_event *new = oc_list_push(&trace->device_memory);
+        if (new)
+            *new = (oc_device_event){memory, e->allocated_bytes, e->reserved_bytes, e->device_type, e->device_id};
+        return new != NULL;
+    }
+    oc_memory_event *new = oc_list_push(&trace->memory);
+    if (!new)
         return 0;
     trace->threads[thread].memory_count++;
-    memory->time_ns = e->start_ns;
-    memory->address = e->address;
-    memory->bytes = e->bytes;
-    memory->thread = thread;
-    memory->event_index = e->event_index;
+    *new = memory;
     return 1;
 }
 
@@ -423,6 +437,7 @@ oc_status oc_trace_open(oc_trace *trace, oc_arena *arena, oc_interner *names, oc
     oc_json_reader_init(&trace->reader, arena, error);
     oc_list_init(&trace->ops, arena, sizeof(oc_op));
     oc_list_init(&trace->memory, arena, sizeof(oc_memory_event));
+    oc_list_init(&trace->device_memory, arena, sizeof(oc_device_event));
     oc_list_init(&trace->annotations, arena, sizeof(oc_span));
     oc_list_init(&trace->modules, arena, sizeof(oc_span));
     return OC_OK;
@@ -495,11 +510,12 @@ static oc_status check_kind(oc_trace *trace) {
     if (!reader->found_events)
         return oc_error_set(trace->error, OC_WRONG_KIND, 0, "this JSON file has no \"traceEvents\"%s%s%s. %s", trace->first_key[0] ? " (its first key is \"" : "",
                             trace->first_key, trace->first_key[0] ? "\")" : "", OC_HOW_TO_RECORD);
-    if (trace->device_memory_count)
-        return oc_error_set(trace->error, OC_WRONG_KIND, OC_NO_OFFSET,
-                            "this profile was recorded on a GPU (%llu memory events of a device). oomcast works from the CPU: run the same job "
-                            "with device \"cpu\" and a small batch. %s",
-                            (unsigned long long)trace->device_memory_count, OC_HOW_TO_RECORD);
+    if (trace->device_memory.count)
+        return OC_OK;
+    if (trace->orphan_device_count)
+        return oc_error_set(trace->error, OC_NO_MEMORY_EVENTS, OC_NO_OFFSET,
+                            "this profile was recorded on a GPU and its %llu memory events have no addresses or totals (torch 1.11 and older): record with a "
+                            "newer torch, or the same job on the CPU. %s", (unsigned long long)trace->orphan_device_count, OC_HOW_TO_RECORD);
     if (trace->memory.count)
         return OC_OK;
     if (trace->orphan_memory_count)

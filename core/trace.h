@@ -48,6 +48,13 @@ typedef struct oc_memory_event {
     uint32_t event_index;
 } oc_memory_event;
 
+/* Of the memory of a GPU, whose allocator keeps totals. `memory.bytes` is the size of the block: rounded, unsplit rest included. */
+typedef struct oc_device_event {
+    oc_memory_event memory;
+    int64_t allocated_bytes, reserved_bytes; /* after it */
+    int64_t device_type, device_id;          /* c10::DeviceType: 1 CUDA, 6 HIP */
+} oc_device_event;
+
 typedef struct oc_thread {
     uint32_t process; /* interned text of the pid */
     uint32_t name;    /* interned text of the tid */
@@ -78,15 +85,16 @@ typedef struct oc_trace {
 
     oc_list ops;         /* oc_op */
     oc_list memory;      /* oc_memory_event, of the CPU */
+    oc_list device_memory; /* oc_device_event */
     oc_list annotations; /* oc_span */
     oc_list modules;     /* oc_span, calls of an nn.Module */
     oc_thread threads[OC_THREAD_LIMIT];
     uint32_t thread_count;
     uint32_t last_thread;
 
-    uint64_t device_memory_count; /* memory events of a GPU */
     uint64_t device_event_count;  /* kernels, copies */
     uint64_t orphan_memory_count; /* memory events without an address (torch 1.9) */
+    uint64_t orphan_device_count; /* such ones of a GPU, or without totals */
     int profile_memory, record_shapes, with_stack; /* flags in the header: 1, 0, or -1 where the header does not say */
     int has_nodes, has_segments;  /* top-level keys of other JSON files */
     char first_key[64];

@@ -13,6 +13,7 @@ struct handle *open(uint32_t input_capacity);
 uint8_t *input(struct handle *h);
 int32_t feed(struct handle *h, uint32_t length);
 int32_t set_batch(struct handle *h, uint32_t batch_size);
+int32_t set_device(struct handle *h, uint32_t device_id);
 int32_t next_profile(struct handle *h);
 int32_t finish(struct handle *h);
 int32_t simulate(struct handle *h, uint32_t length);
@@ -66,6 +67,10 @@ int32_t feed(struct handle *h, uint32_t length) {
 
 int32_t set_batch(struct handle *h, uint32_t batch_size) {
     return (int32_t)oc_session_set_batch(h->session, batch_size);
+}
+
+int32_t set_device(struct handle *h, uint32_t device_id) {
+    return (int32_t)oc_session_set_device(h->session, device_id);
 }
 
 int32_t next_profile(struct handle *h) {

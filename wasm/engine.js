@@ -96,6 +96,11 @@ export class Session {
     this.#check(this.#exports.set_batch(this.#handle, batchSize));
   }
 
+  /** Of a profile recorded on several GPUs, looks at this one instead of the busiest; before finish(). */
+  setDevice(deviceId) {
+    this.#check(this.#exports.set_device(this.#handle, deviceId));
+  }
+
   /** What is fed from here on is the second profile, the same job at another batch size. */
   nextProfile() {
     this.#check(this.#exports.next_profile(this.#handle));

@@ -24,8 +24,8 @@ export function estimate(files, ...options) {
 
 let engine;
 
-/** A finished wasm session over the given files' bytes; throws OomcastError. */
-export async function openSession(contents) {
+/** A finished wasm session over the given files' bytes, after `prepare` if given; throws OomcastError. */
+export async function openSession(contents, prepare) {
   engine ??= await Engine.load(readFileSync(WASM));
   const session = engine.open();
   try {
@@ -33,6 +33,7 @@ export async function openSession(contents) {
       if (index) session.nextProfile();
       session.feed(bytes);
     });
+    prepare?.(session);
     session.finish();
   } catch (error) {
     session.close();

@@ -562,7 +562,7 @@ static void wrong_files_are_told_what_they_are(void) {
         {"{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"sgemm\",\"ts\":1,\"dur\":1}]}", OC_WRONG_KIND, OC_NO_OFFSET,
          "(1 events, 1 of a GPU)"},
         {"{\"traceEvents\": [{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":1,\"args\":{\"Device Type\":1,\"Addr\":64,\"Bytes\":512}}]}",
-         OC_WRONG_KIND, OC_NO_OFFSET, "recorded on a GPU (1 memory events of a device)"},
+         OC_NO_MEMORY_EVENTS, OC_NO_OFFSET, "recorded on a GPU and its 1 memory events have no addresses or totals"},
         {"{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::add\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]}",
          OC_NO_MEMORY_EVENTS, OC_NO_OFFSET, "recorded without profile_memory=True"},
         {"{\"profile_memory\": 1, \"traceEvents\": "
@@ -586,9 +586,24 @@ static void wrong_files_are_told_what_they_are(void) {
     }
 }
 
-static void a_gpu_profile_with_cpu_memory_is_refused_too(void) {
-    CHECK_EQ_I64(read_picture("1 + a 8\n2 + b 512 device=1\n", NULL, PROFILE_TORCH_26), OC_WRONG_KIND);
-    CHECK_CONTAINS(error.message, "run the same job with device \"cpu\"");
+static void gpu_memory_is_kept_if_it_has_totals(void) {
+    CHECK_EQ_I64(read_picture("1 + a 8\n2 + b 512 device=1\n", NULL, PROFILE_TORCH_26), OC_NO_MEMORY_EVENTS); /* in spite of the CPU's */
+    CHECK_CONTAINS(error.message, "its 1 memory events have no addresses or totals");
+    close_trace();
+    CHECK_EQ_I64(read_text("{\"traceEvents\": [{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":3,\"args\":{\"Device Type\":6,\"Device Id\":2,"
+                           "\"Addr\":64,\"Bytes\":-512,\"Total Allocated\":1024,\"Total Reserved\":2048}},{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,"
+                           "\"tid\":1,\"ts\":4,\"args\":{\"Device Type\":1,\"Addr\":64,\"Bytes\":512,\"Total Allocated\":-1,\"Total Reserved\":1}}]}"),
+                 OC_OK);
+    CHECK_EQ_U64(trace->device_memory.count, 1);
+    CHECK_EQ_U64(trace->orphan_device_count, 1); /* a total below 0 cannot be */
+    const oc_device_event *event = oc_list_flatten(&trace->device_memory, &arena);
+    if (CHECK(event)) {
+        CHECK_EQ_I64(event->device_type, 6);
+        CHECK_EQ_I64(event->device_id, 2);
+        CHECK_EQ_I64(event->memory.bytes, -512);
+        CHECK_EQ_I64(event->allocated_bytes, 1024);
+        CHECK_EQ_I64(event->reserved_bytes, 2048);
+    }
     close_trace();
 }
 
@@ -625,4 +640,4 @@ CHECK_MAIN(CHECK_TEST(records_hold_what_the_events_said), CHECK_TEST(what_was_no
            CHECK_TEST(a_very_long_escaped_name_is_cut), CHECK_TEST(junk_between_events_is_a_warning),
            CHECK_TEST(a_value_that_is_too_long_is_a_warning), CHECK_TEST(gzip_is_recognised), CHECK_TEST(bytes_after_gzip_are_a_warning),
            CHECK_TEST(a_cut_gzip_file_is_told), CHECK_TEST(gzip_of_nothing_is_empty), CHECK_TEST(wrong_files_are_told_what_they_are),
-           CHECK_TEST(a_gpu_profile_with_cpu_memory_is_refused_too), CHECK_TEST(without_memory_reading_fails))
+           CHECK_TEST(gpu_memory_is_kept_if_it_has_totals), CHECK_TEST(without_memory_reading_fails))
