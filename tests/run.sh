@@ -31,8 +31,11 @@ node --test --test-reporter=spec tests/web/*.test.js
 say "page: journeys in Chromium"
 node --test --test-reporter=spec tests/browser/*.test.js
 
-say "fuzzing the whole pipeline for $FUZZ_SECONDS s"
-bash tests/fuzz/run.sh "$FUZZ_SECONDS"
+say "fuzzing the whole pipeline for $FUZZ_SECONDS s, the allocator for $((2 * FUZZ_SECONDS)) s"
+bash tests/fuzz/run.sh "$FUZZ_SECONDS" "$((2 * FUZZ_SECONDS))"
+
+say "allocator beside the same rules over std::set"
+bash tests/bench/allocator.sh
 
 if [ -d ../shared/truth ]; then
   say "accuracy against measured GPU runs"

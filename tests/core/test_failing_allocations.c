@@ -170,7 +170,7 @@ static char *job_text(int batch, profile_layout layout) {
 static void two_plain_profiles(void) {
     char *first = job_text(4, PROFILE_TORCH_26), *second = job_text(8, PROFILE_COMPACT);
     const attempt a = {"plain", {{(const uint8_t *)first, strlen(first)}, {(const uint8_t *)second, strlen(second)}},
-                       2,       {OUT_OF_MEMORY, "{\"batch\": 16, \"gpu\": \"T4\"}", NULL},
+                       2,       {OUT_OF_MEMORY, "{\"batch\": 16, \"gpu\": \"T4\", \"alloc_conf\": \"expandable_segments:True\"}", NULL},
                        false,   OC_OK};
     fail_every_allocation(&a, false);
     free(first);
@@ -198,6 +198,20 @@ static void a_repaired_name(void) {
     fail_every_allocation(&a, false);
     free(damaged);
     free(text);
+}
+
+static void a_gpu_recording(void) {
+    static const char recorded[] =
+        "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::add\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":4096,\"Bytes\":9437184,"
+        "\"Total Allocated\":19922944,\"Total Reserved\":41943040}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":2,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":512,\"Bytes\":-1048576,"
+        "\"Total Allocated\":18874368,\"Total Reserved\":41943040}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":3,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":99999744,\"Bytes\":31457280,"
+        "\"Total Allocated\":50331648,\"Total Reserved\":73400320}}]}";
+    const attempt a = {"GPU recording", {{(const uint8_t *)recorded, sizeof recorded - 1}}, 1,
+                       {"{}", "{\"capacity_bytes\": 440401920, \"alloc_conf\": \"expandable_segments:True\"}", NULL}, false, OC_OK};
+    fail_every_allocation(&a, false);
 }
 
 static void wrong_files_and_questions(void) {
@@ -237,5 +251,5 @@ static void the_catalogue(void) {
     oc_free_text(whole);
 }
 
-CHECK_MAIN(CHECK_TEST(the_catalogue), CHECK_TEST(two_plain_profiles), CHECK_TEST(two_gzip_profiles), CHECK_TEST(a_repaired_name),
+CHECK_MAIN(CHECK_TEST(the_catalogue), CHECK_TEST(two_plain_profiles), CHECK_TEST(two_gzip_profiles), CHECK_TEST(a_repaired_name), CHECK_TEST(a_gpu_recording),
            CHECK_TEST(wrong_files_and_questions))

@@ -35,6 +35,7 @@ for (const name of ["cnn-b4.json.gz", "cnn-b8.json.gz", "transformer-b4.json.gz"
   save(`${name}-line`, 64, JSON.stringify(profile));
   save(`${name}-indented`, 7, indented);
   save(`${name}-gzip`, 0, gzipSync(JSON.stringify(cut(name, 2))));
+  save(`${name}-gpu`, 64, JSON.stringify(profile).replaceAll('"Device Type":0', '"Device Type":1').replaceAll('"Device Id":-1', '"Device Id":0'));
   save(`${name}-extreme`, 64, extreme(profile));
   save(`${name}-extreme-pair`, 64, JSON.stringify(profile), "\n====\n", extreme(profile));
   save(`${name}-pair`, 200, JSON.stringify(profile), "\n====\n", JSON.stringify(profile).replaceAll("[4,", "[8,"));
