@@ -31,7 +31,7 @@ typedef struct stream_use {
 
 struct oc_allocator {
     oc_blocks blocks;
-    uint32_t free_root[POOL_COUNT], unmapped_root[POOL_COUNT];
+    oc_index free[POOL_COUNT], unmapped[POOL_COUNT];
     uint32_t search_count[POOL_COUNT]; /* "get_free_blocks_call_count" */
     uint32_t segments;                 /* first block of the newest segment or range */
     uint32_t *block_of;                /* per tensor */
@@ -88,7 +88,9 @@ void oc_allocator_reset(oc_allocator *a, const oc_allocator_options *options, in
     oc_allocator_configure(a, options, limit_bytes);
     oc_blocks_clear(&a->blocks);
     for (int pool = 0; pool < POOL_COUNT; pool++)
-        a->free_root[pool] = a->unmapped_root[pool] = OC_NO_BLOCK, a->search_count[pool] = 0;
+        a->search_count[pool] = 0;
+    memset(a->free, 0, sizeof a->free);
+    memset(a->unmapped, 0, sizeof a->unmapped);
     a->segments = OC_NO_BLOCK;
     memset(a->block_of, 0, a->tensor_count * sizeof *a->block_of);
     memset(a->bytes_of, 0, a->tensor_count * sizeof *a->bytes_of);
@@ -123,7 +125,7 @@ static oc_chunk *chunk(const oc_allocator *a, uint32_t number) {
 }
 
 static void remove_free(oc_allocator *a, uint32_t number) {
-    oc_blocks_remove(&a->blocks, &a->free_root[chunk(a, number)->pool], number);
+    oc_blocks_remove(&a->blocks, &a->free[chunk(a, number)->pool], number);
     chunk(a, number)->state = OC_STATE_USED;
 }
 
@@ -166,20 +168,20 @@ static int has_state(const oc_allocator *a, uint32_t number, oc_block_state stat
 /* Puts a block that is in no index among the free ones, or the unmapped ones, merged with such neighbours: "try_merge_blocks".
  * Returns the merged block. */
 static uint32_t insert_merged(oc_allocator *a, uint32_t number, oc_block_state state) {
-    uint32_t *root = state == OC_STATE_FREE ? &a->free_root[chunk(a, number)->pool] : &a->unmapped_root[chunk(a, number)->pool];
+    oc_index *index = state == OC_STATE_FREE ? &a->free[chunk(a, number)->pool] : &a->unmapped[chunk(a, number)->pool];
     uint32_t left = chunk(a, number)->left, right = chunk(a, number)->right;
     if (has_state(a, right, state)) {
-        oc_blocks_remove(&a->blocks, root, right);
+        oc_blocks_remove(&a->blocks, index, right);
         absorb_right(a, number, right);
     }
     if (has_state(a, left, state)) {
-        oc_blocks_remove(&a->blocks, root, left);
+        oc_blocks_remove(&a->blocks, index, left);
         absorb_right(a, left, number);
         number = left;
     }
     chunk(a, number)->state = (uint8_t)state;
     chunk(a, number)->freed_at = a->search_count[chunk(a, number)->pool];
-    oc_blocks_insert(&a->blocks, root, number);
+    oc_blocks_insert(&a->blocks, index, number);
     return number;
 }
 
@@ -236,22 +238,22 @@ static int64_t growable_size(const oc_allocator *a, const oc_chunk *c) {
 /* "get_free_block": best fit, ties to the lowest address. There is no second candidate if a rule refuses the first. */
 static uint32_t find_free(oc_allocator *a, int pool, int64_t size, uint64_t stream) {
     const oc_chunk key = {.stream = stream, .size = size, .state = OC_STATE_FREE};
-    const uint32_t root = a->free_root[pool];
-    uint32_t number = oc_blocks_find(&a->blocks, root, &key);
+    const oc_index *index = &a->free[pool];
+    uint32_t number = oc_blocks_find(&a->blocks, index, &key);
     a->search_count[pool]++;
-    if (number == OC_NO_BLOCK || chunk(a, number)->stream != stream)
+    if (number == OC_NO_BLOCK)
         return OC_NO_BLOCK;
     if (chunk(a, number)->range != NO_RANGE && a->options.is_expandable) {
         for (;;) {
-            uint32_t next = oc_blocks_after(&a->blocks, root, number);
-            if (next == OC_NO_BLOCK || chunk(a, next)->stream != stream || growable_size(a, chunk(a, next)) >= growable_size(a, chunk(a, number)))
+            uint32_t next = oc_blocks_after(&a->blocks, index, number);
+            if (next == OC_NO_BLOCK || growable_size(a, chunk(a, next)) >= growable_size(a, chunk(a, number)))
                 break;
             number = next;
         }
     }
     while (chunk(a, number)->range != NO_RANGE && !a->options.is_expandable) { /* made before the setting was changed */
-        number = oc_blocks_after(&a->blocks, root, number);
-        if (number == OC_NO_BLOCK || chunk(a, number)->stream != stream)
+        number = oc_blocks_after(&a->blocks, index, number);
+        if (number == OC_NO_BLOCK)
             return OC_NO_BLOCK;
     }
     const int64_t found = chunk(a, number)->size;
@@ -263,8 +265,8 @@ static uint32_t find_free(oc_allocator *a, int pool, int64_t size, uint64_t stre
 int64_t oc_allocator_largest_free(const oc_allocator *a, int64_t bytes, uint64_t stream) {
     int pool = pool_for(round_size(&a->options, bytes));
     const oc_chunk key = {.stream = stream, .size = INT64_MAX, .state = OC_STATE_FREE};
-    uint32_t number = oc_blocks_find_before(&a->blocks, a->free_root[pool], &key);
-    return number != OC_NO_BLOCK && chunk(a, number)->stream == stream ? chunk(a, number)->size : 0;
+    uint32_t number = oc_blocks_find_before(&a->blocks, &a->free[pool], &key);
+    return number != OC_NO_BLOCK ? chunk(a, number)->size : 0;
 }
 
 /* ---- segments ---- */
@@ -353,9 +355,8 @@ static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream) {
 /* "find_expandable_block": the first run of free and unmapped blocks, in address order, that adds up to `size`. */
 static uint32_t find_run(const oc_allocator *a, int pool, int64_t size, uint64_t stream) {
     const oc_chunk key = {.stream = stream, .state = OC_STATE_UNMAPPED};
-    const uint32_t root = a->unmapped_root[pool];
-    for (uint32_t number = oc_blocks_find(&a->blocks, root, &key); number != OC_NO_BLOCK && chunk(a, number)->stream == stream;
-         number = oc_blocks_after(&a->blocks, root, number)) {
+    const oc_index *index = &a->unmapped[pool];
+    for (uint32_t number = oc_blocks_find(&a->blocks, index, &key); number != OC_NO_BLOCK; number = oc_blocks_after(&a->blocks, index, number)) {
         uint32_t start = has_state(a, chunk(a, number)->left, OC_STATE_FREE) ? chunk(a, number)->left : number;
         int64_t bytes = 0;
         for (uint32_t at = start; bytes < size && (has_state(a, at, OC_STATE_FREE) || has_state(a, at, OC_STATE_UNMAPPED)); at = chunk(a, at)->right)
@@ -373,7 +374,7 @@ static uint32_t map_pages(oc_allocator *a, uint32_t number, int64_t size) {
     int64_t bytes = round_up(size, a->ranges[c->range].page_bytes);
     if (!has_memory(a, bytes))
         return OC_NO_BLOCK;
-    oc_blocks_remove(&a->blocks, &a->unmapped_root[c->pool], number);
+    oc_blocks_remove(&a->blocks, &a->unmapped[c->pool], number);
     c->state = OC_STATE_USED; /* for now, so that the rest does not merge with it */
     if (bytes < c->size)
         (void)insert_merged(a, cut(a, number, bytes), OC_STATE_UNMAPPED);
@@ -432,7 +433,7 @@ static void drop_empty_ranges(oc_allocator *a) {
         next = chunk(a, number)->next;
         if (chunk(a, number)->state == OC_STATE_UNMAPPED && chunk(a, number)->right == OC_NO_BLOCK) {
             a->ranges[chunk(a, number)->range].page_bytes = 0;
-            oc_blocks_remove(&a->blocks, &a->unmapped_root[chunk(a, number)->pool], number);
+            oc_blocks_remove(&a->blocks, &a->unmapped[chunk(a, number)->pool], number);
             drop_chain(a, number);
         }
     }
@@ -565,8 +566,8 @@ static int release_oversize(oc_allocator *a, int pool, int64_t size, uint64_t st
     if (least == OC_NO_LIMIT)
         return 0;
     const oc_chunk key = {.stream = stream, .size = size < least ? least : size, .state = OC_STATE_FREE};
-    uint32_t number = oc_blocks_find(&a->blocks, a->free_root[pool], &key);
-    if (number != OC_NO_BLOCK && chunk(a, number)->stream == stream) {
+    uint32_t number = oc_blocks_find(&a->blocks, &a->free[pool], &key);
+    if (number != OC_NO_BLOCK) {
         if (chunk(a, number)->range == NO_RANGE && is_whole_segment(chunk(a, number)))
             release_segment(a, number);
         return 1;
@@ -574,8 +575,8 @@ static int release_oversize(oc_allocator *a, int pool, int64_t size, uint64_t st
     int64_t released = 0;
     oc_chunk below = key;
     while (released < key.size) {
-        number = oc_blocks_find_before(&a->blocks, a->free_root[pool], &below);
-        if (number == OC_NO_BLOCK || chunk(a, number)->size < least || chunk(a, number)->stream != stream)
+        number = oc_blocks_find_before(&a->blocks, &a->free[pool], &below);
+        if (number == OC_NO_BLOCK || chunk(a, number)->size < least)
             break;
         below = *chunk(a, number);
         if (below.range != NO_RANGE || !is_whole_segment(&below))
@@ -819,14 +820,23 @@ oc_preset oc_allocator_release_segment(oc_allocator *a, uint64_t address, int64_
 /* ---- invariants ---- */
 
 #ifdef OC_CHECKED
-static uint32_t count_index(const oc_allocator *a, uint32_t at, int pool, oc_block_state state) {
+static uint32_t count_tree(const oc_allocator *a, uint32_t at, uint32_t bin, int pool, oc_block_state state) {
     if (at == OC_NO_BLOCK)
         return 0;
     const oc_chunk *c = chunk(a, at);
-    OC_CHECK(c->state == state && c->pool == pool);
+    OC_CHECK(c->state == state && c->pool == pool && oc_blocks_bin(c) == bin);
     OC_CHECK(c->child[0] == OC_NO_BLOCK || oc_blocks_is_less(chunk(a, c->child[0]), c));
     OC_CHECK(c->child[1] == OC_NO_BLOCK || oc_blocks_is_less(c, chunk(a, c->child[1])));
-    return 1 + count_index(a, c->child[0], pool, state) + count_index(a, c->child[1], pool, state);
+    return 1 + count_tree(a, c->child[0], bin, pool, state) + count_tree(a, c->child[1], bin, pool, state);
+}
+
+static uint32_t count_index(const oc_allocator *a, const oc_index *index, int pool, oc_block_state state) {
+    uint32_t count = 0;
+    for (uint32_t bin = 0; bin < OC_BIN_COUNT; bin++) {
+        OC_CHECK((index->roots[bin] != OC_NO_BLOCK) == (index->used[bin / 64] >> bin % 64 & 1));
+        count += count_tree(a, index->roots[bin], bin, pool, state);
+    }
+    return count;
 }
 
 void oc_allocator_check(const oc_allocator *a) {
@@ -858,8 +868,8 @@ void oc_allocator_check(const oc_allocator *a) {
     OC_CHECK(a->usage.tensor_bytes <= a->usage.allocated_bytes && a->usage.allocated_bytes <= a->usage.reserved_bytes);
     OC_CHECK(waiting == a->event_count);
     for (int state = OC_STATE_FREE; state <= OC_STATE_UNMAPPED; state++) {
-        const uint32_t *roots = state == OC_STATE_FREE ? a->free_root : a->unmapped_root;
-        OC_CHECK(counts[state] == count_index(a, roots[SMALL], SMALL, (oc_block_state)state) + count_index(a, roots[LARGE], LARGE, (oc_block_state)state));
+        const oc_index *indexes = state == OC_STATE_FREE ? a->free : a->unmapped;
+        OC_CHECK(counts[state] == count_index(a, &indexes[SMALL], SMALL, (oc_block_state)state) + count_index(a, &indexes[LARGE], LARGE, (oc_block_state)state));
     }
 }
 #else

@@ -69,7 +69,9 @@ int oc_blocks_is_less(const oc_chunk *x, const oc_chunk *y) {
     return is_less(x, y);
 }
 
-void oc_blocks_insert(oc_blocks *blocks, uint32_t *root, uint32_t number) {
+/* ---- one tree ---- */
+
+static void insert(oc_blocks *blocks, uint32_t *root, uint32_t number) {
     oc_chunk *new = &blocks->at[number];
     uint32_t *link = root;
     while (*link != OC_NO_BLOCK && blocks->at[*link].priority >= new->priority) {
@@ -93,7 +95,7 @@ void oc_blocks_insert(oc_blocks *blocks, uint32_t *root, uint32_t number) {
     *lower = *higher = OC_NO_BLOCK;
 }
 
-void oc_blocks_remove(oc_blocks *blocks, uint32_t *root, uint32_t number) {
+static void cut_out(oc_blocks *blocks, uint32_t *root, uint32_t number) {
     oc_chunk *old = &blocks->at[number];
     uint32_t *link = root;
     while (*link != number) {
@@ -116,7 +118,8 @@ void oc_blocks_remove(oc_blocks *blocks, uint32_t *root, uint32_t number) {
     *link = lower != OC_NO_BLOCK ? lower : higher;
 }
 
-uint32_t oc_blocks_find(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
+/* The first block that is not before `key`. */
+static uint32_t first_in(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
     uint32_t best = OC_NO_BLOCK;
     for (uint32_t at = root; at != OC_NO_BLOCK;) {
         int is_before = is_less(&blocks->at[at], key);
@@ -126,7 +129,8 @@ uint32_t oc_blocks_find(const oc_blocks *blocks, uint32_t root, const oc_chunk *
     return best;
 }
 
-uint32_t oc_blocks_find_before(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
+/* The last block that is before `key`. */
+static uint32_t last_in(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
     uint32_t best = OC_NO_BLOCK;
     for (uint32_t at = root; at != OC_NO_BLOCK;) {
         int is_before = is_less(&blocks->at[at], key);
@@ -136,12 +140,62 @@ uint32_t oc_blocks_find_before(const oc_blocks *blocks, uint32_t root, const oc_
     return best;
 }
 
-uint32_t oc_blocks_after(const oc_blocks *blocks, uint32_t root, uint32_t number) {
-    uint32_t best = OC_NO_BLOCK;
-    for (uint32_t at = root; at != OC_NO_BLOCK;) {
-        int is_behind = is_less(&blocks->at[number], &blocks->at[at]);
-        best = is_behind ? at : best;
-        at = blocks->at[at].child[!is_behind];
+/* ---- bins ---- */
+
+/* Unmapped blocks are ordered by address: one bin. */
+uint32_t oc_blocks_bin(const oc_chunk *block) {
+    enum { SMALLEST_SHIFT = 9, FRACTION_BITS = 2 };
+    uint64_t units = (uint64_t)block->size >> SMALLEST_SHIFT;
+    if (block->state == OC_STATE_UNMAPPED || units < 1 << FRACTION_BITS)
+        return block->state == OC_STATE_UNMAPPED ? 0 : (uint32_t)units;
+    uint32_t power = 63 - (uint32_t)__builtin_clzll(units);
+    uint32_t bin = ((power - FRACTION_BITS + 1) << FRACTION_BITS) + (uint32_t)(units >> (power - FRACTION_BITS)) % (1 << FRACTION_BITS);
+    return bin < OC_BIN_COUNT ? bin : OC_BIN_COUNT - 1;
+}
+
+void oc_blocks_insert(oc_blocks *blocks, oc_index *index, uint32_t number) {
+    uint32_t bin = oc_blocks_bin(&blocks->at[number]);
+    insert(blocks, &index->roots[bin], number);
+    index->used[bin / 64] |= (uint64_t)1 << bin % 64;
+}
+
+void oc_blocks_remove(oc_blocks *blocks, oc_index *index, uint32_t number) {
+    uint32_t bin = oc_blocks_bin(&blocks->at[number]);
+    cut_out(blocks, &index->roots[bin], number);
+    if (index->roots[bin] == OC_NO_BLOCK)
+        index->used[bin / 64] &= ~((uint64_t)1 << bin % 64);
+}
+
+/* The first bin from `bin` on that has blocks, OC_BIN_COUNT if none. */
+static uint32_t used_from(const oc_index *index, uint32_t bin) {
+    for (uint32_t word = bin / 64; word < OC_BIN_COUNT / 64; word++) {
+        uint64_t bits = index->used[word] & (word == bin / 64 ? UINT64_MAX << bin % 64 : UINT64_MAX);
+        if (bits)
+            return word * 64 + (uint32_t)__builtin_ctzll(bits);
     }
-    return best;
+    return OC_BIN_COUNT;
+}
+
+uint32_t oc_blocks_find(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key) {
+    for (uint32_t bin = used_from(index, oc_blocks_bin(key)); bin < OC_BIN_COUNT; bin = used_from(index, bin + 1)) {
+        uint32_t number = first_in(blocks, index->roots[bin], key);
+        if (number != OC_NO_BLOCK && blocks->at[number].stream == key->stream)
+            return number;
+    }
+    return OC_NO_BLOCK;
+}
+
+uint32_t oc_blocks_find_before(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key) {
+    for (uint32_t bin = oc_blocks_bin(key) + 1; bin-- > 0;) {
+        uint32_t number = last_in(blocks, index->roots[bin], key);
+        if (number != OC_NO_BLOCK && blocks->at[number].stream == key->stream)
+            return number;
+    }
+    return OC_NO_BLOCK;
+}
+
+uint32_t oc_blocks_after(const oc_blocks *blocks, const oc_index *index, uint32_t number) {
+    oc_chunk key = blocks->at[number];
+    key.address++; /* addresses of two blocks are further apart */
+    return oc_blocks_find(blocks, index, &key);
 }

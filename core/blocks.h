@@ -1,7 +1,7 @@
 /* Blocks of the simulated device, numbered, and the ordered indexes over them: the structure below the allocator.
  *
  * A segment is a chain of blocks from its lowest address up; a range (expandable segment) is one too, with unmapped blocks in it.
- * An index is a treap in the blocks themselves: no memory per entry, expected depth logarithmic. */
+ * An index lives in the blocks themselves: no memory per entry. */
 #ifndef OC_BLOCKS_H
 #define OC_BLOCKS_H
 
@@ -50,20 +50,31 @@ uint32_t oc_blocks_new(oc_blocks *blocks);
 
 void oc_blocks_drop(oc_blocks *blocks, uint32_t number);
 
-/* Order in an index: by stream, size, address; of unmapped blocks by stream and address. */
+/* Free blocks in the order stream, size, address, or unmapped ones in the order stream, address: bins by size (four to a power of
+ * two, so that trees stay small and a search is mostly a look at a bitmap), a treap in each. Zeroed memory is an empty index. */
+enum { OC_BIN_COUNT = 192 };
+
+typedef struct oc_index {
+    uint32_t roots[OC_BIN_COUNT];
+    uint64_t used[OC_BIN_COUNT / 64]; /* a bit for each bin with blocks */
+} oc_index;
+
+/* Order in an index, for its checks. */
 int oc_blocks_is_less(const oc_chunk *x, const oc_chunk *y);
 
-/* `root`: of an index whose blocks all have the state of the block. */
-void oc_blocks_insert(oc_blocks *blocks, uint32_t *root, uint32_t number);
-void oc_blocks_remove(oc_blocks *blocks, uint32_t *root, uint32_t number);
+/* The bin of a block. */
+uint32_t oc_blocks_bin(const oc_chunk *block);
 
-/* The first block that is not before `key`, OC_NO_BLOCK if none. */
-uint32_t oc_blocks_find(const oc_blocks *blocks, uint32_t root, const oc_chunk *key);
+void oc_blocks_insert(oc_blocks *blocks, oc_index *index, uint32_t number);
+void oc_blocks_remove(oc_blocks *blocks, oc_index *index, uint32_t number);
 
-/* The last block that is before `key`, OC_NO_BLOCK if none. */
-uint32_t oc_blocks_find_before(const oc_blocks *blocks, uint32_t root, const oc_chunk *key);
+/* The first block of the stream of `key` that is not before `key`, OC_NO_BLOCK if none. */
+uint32_t oc_blocks_find(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key);
 
-/* The block behind `number` in its index. */
-uint32_t oc_blocks_after(const oc_blocks *blocks, uint32_t root, uint32_t number);
+/* The last block of its stream that is before `key`, OC_NO_BLOCK if none. */
+uint32_t oc_blocks_find_before(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key);
+
+/* The block of the same stream behind `number`, OC_NO_BLOCK if none. */
+uint32_t oc_blocks_after(const oc_blocks *blocks, const oc_index *index, uint32_t number);
 
 #endif
