@@ -1,6 +1,6 @@
 """Record the memory profile of a PyTorch training job on the CPU, for oomcast.
 
-Copy this file next to your training script. It needs nothing but torch (2.1 or newer), no GPU, and changes nothing in your job.
+Copy this file next to your training script. It needs nothing but torch (2.4 or newer is best), no GPU, and changes nothing in your job.
 
     from record import record
 
