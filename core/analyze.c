@@ -404,10 +404,16 @@ static void fill_block(const oc_analysis *analysis, oc_block *block, const locat
                                                                        : OC_BLOCK_TENSOR;
 }
 
-/* Scratch: freed inside the operator that made it, or for the DataLoader's inside its `__next__`. What survives that appears
+/* A backward node as the engine runs it, or its own function: what it allocates by itself it does on any device. */
+static int is_node(const oc_analysis *analysis, uint32_t op) {
+    uint32_t parent = analysis->ops[op].at.parent;
+    return (analysis->own[op] & OC_CLASS_NODE) || (parent != OC_NONE && (analysis->own[parent] & OC_CLASS_NODE));
+}
+
+/* Scratch: freed inside the kernel that made it, or for the DataLoader's inside its `__next__`. What survives that appears
  * on the device right after it. */
 static void settle_block(const oc_analysis *analysis, oc_block *block) {
-    if (block->producer != OC_NONE && block->death_ns != OC_NEVER && block->death_ns <= analysis->ops[block->producer].at.end_ns)
+    if (block->producer != OC_NONE && !is_node(analysis, block->producer) && block->death_ns != OC_NEVER && block->death_ns <= analysis->ops[block->producer].at.end_ns)
         block->is_scratch = 1;
     if (block->kind == OC_BLOCK_BATCH) {
         const oc_window *load = oc_windows_find(&analysis->loads, block->birth_ns);

@@ -28,7 +28,11 @@ enum {
     OC_CLASS_NORM = 1 << 19,        /* layer_norm, group_norm: inputs: x, a number or shape, weight, bias */
     OC_CLASS_MAXIMUM = 1 << 20,
     OC_CLASS_LERP_IN_PLACE = 1 << 21,
-    OC_CLASS_RECURRENT = 1 << 22 /* cuDNN does this on CUDA in one piece */
+    OC_CLASS_RECURRENT = 1 << 22,   /* cuDNN does this on CUDA in one piece */
+    OC_CLASS_REDUCTION = 1 << 23,   /* gpu_reduce_kernel does this on CUDA; inputs: x, the dimensions (none: all) */
+    OC_CLASS_VECTOR_NORM = 1 << 24, /* a reduction too; inputs: x, order, the dimensions */
+    OC_CLASS_CAST = 1 << 26,        /* to another type or device */
+    OC_CLASS_EXTREMUM = 1 << 25     /* a reduction that also gives the index, if a dimension is named */
 };
 
 uint32_t oc_opclass_of(const char *name);

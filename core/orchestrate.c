@@ -2,6 +2,8 @@
  * allocations in order of emission, then what must keep its own sequence. */
 #include "orchestrate.h"
 
+#include "reduction.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,6 +341,77 @@ static void emit_workspaces(emitter *e, const oc_options *options) {
     }
 }
 
+/* ---- reductions ---- */
+
+/* Shape and strides of an operator's first input at the plan's batch size: on the line through both profiles. 0 if not recorded. */
+static int shape_at(const oc_subject *s, uint32_t block, int64_t batch, oc_shape *dims, oc_shape *strides) {
+    const oc_op *op = &s->analysis->ops[s->analysis->blocks[block].producer];
+    if (!oc_shape_read(oc_intern_text(s->analysis->names, op->dims, NULL), 0, dims))
+        return 0;
+    int has_strides = oc_shape_read(oc_intern_text(s->analysis->names, op->strides, NULL), 0, strides);
+    if (s->scale->difference && batch != s->scale->batch) {
+        oc_shape other_dims, other_strides = {.rank = 0};
+        uint32_t other = s->scale->other_producer[block];
+        if (other == OC_NONE || !oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].dims, NULL), 0, &other_dims) ||
+            other_dims.rank != dims->rank)
+            return 0;
+        has_strides = has_strides && oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].strides, NULL), 0, &other_strides) &&
+                      other_strides.rank == dims->rank;
+        for (int i = 0; i < dims->rank; i++) {
+            dims->dims[i] = oc_scale_whole(s->scale, dims->dims[i], other_dims.dims[i], batch);
+            if (has_strides)
+                strides->dims[i] = oc_scale_whole(s->scale, strides->dims[i], other_strides.dims[i], batch);
+        }
+    }
+    if (has_strides && strides->rank == dims->rank)
+        return 1;
+    strides->rank = dims->rank; /* not recorded: contiguous */
+    for (int64_t i = dims->rank - 1, stride = 1; i >= 0; i--) {
+        strides->dims[i] = stride;
+        stride = dims->dims[i] > 0 && stride < OC_LARGEST_SUM / dims->dims[i] ? stride * dims->dims[i] : OC_LARGEST_SUM;
+    }
+    return 1;
+}
+
+/* Bytes of a partial result: single precision for half, bfloat16 and float; a value and a 64-bit index where both are asked for. */
+static int64_t accumulator_bytes(const oc_analysis *a, const oc_op *op, int has_index) {
+    enum { FLOAT_BYTES = 4, WITH_INDEX_BYTES = 16 };
+    int64_t element_bytes = oc_shape_element_bytes(oc_intern_text(a->names, op->types, NULL), 0);
+    return has_index ? WITH_INDEX_BYTES : element_bytes > FLOAT_BYTES ? element_bytes : FLOAT_BYTES;
+}
+
+/* A reduction's buffer and semaphores come after its outputs and go before it ends. How large they are depends on the card, so there are
+ * none where it is not named. */
+static void emit_reductions(emitter *e, const oc_gpu *gpu) {
+    const oc_subject *s = e->subject;
+    const oc_analysis *a = s->analysis;
+    if (!gpu || !gpu->multiprocessor_count)
+        return;
+    for (uint32_t i = 0; i < a->block_count; i++) {
+        const oc_block *block = &a->blocks[i];
+        uint32_t op = block->producer;
+        uint32_t kind = op == OC_NONE ? 0 : a->own[op] & (OC_CLASS_REDUCTION | OC_CLASS_VECTOR_NORM | OC_CLASS_EXTREMUM);
+        if (!kind || s->decisions[i].is_dropped || block->kind == OC_BLOCK_STEP || (i + 1 < a->block_count && a->blocks[i + 1].producer == op))
+            continue;
+        oc_shape dims, strides;
+        uint32_t reduced = 0;
+        int has_dims = oc_shape_read_dimensions(oc_intern_text(a->names, a->ops[op].concrete, NULL), kind == OC_CLASS_VECTOR_NORM ? 2 : 1, &reduced);
+        if (!shape_at(s, i, e->plan->batch, &dims, &strides) || (kind == OC_CLASS_EXTREMUM && !has_dims))
+            continue;
+        reduced = has_dims ? oc_shape_wrap(reduced, dims.rank) : UINT32_MAX;
+        oc_reduction scratch = oc_reduction_scratch(&dims, &strides, reduced, accumulator_bytes(a, &a->ops[op], kind == OC_CLASS_EXTREMUM),
+                                                    gpu->multiprocessor_count, gpu->threads_per_multiprocessor);
+        const int64_t bytes[] = {scratch.buffer_bytes, scratch.semaphore_bytes};
+        uint32_t tensors[2];
+        for (int part = 0; part < 2 && scratch.buffer_bytes; part++) {
+            tensors[part] = add_tensor(e, (oc_tensor){bytes[part], op, block->module, block->iteration, OC_CATEGORY_TEMPORARY, block->phase});
+            emit(e, block->birth_ns, tensors[part], 0, IN_SEQUENCE);
+        }
+        for (int part = 1; part >= 0 && scratch.buffer_bytes; part--)
+            emit(e, block->birth_ns, tensors[part], 1, IN_SEQUENCE);
+    }
+}
+
 /* ---- the sequence ---- */
 
 static int compare_events(const void *a, const void *b) {
@@ -414,6 +487,7 @@ oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_opti
     emit_blocks(&e, options, is_replayed);
     if (plan->optimizer)
         status = emit_optimizer(&e, options, is_recorded, error);
+    emit_reductions(&e, options->gpu);
     emit_workspaces(&e, options);
     if (status == OC_OK && (e.is_out_of_memory || !write_requests(&e, arena)))
         status = oc_error_set_memory(error);

@@ -40,6 +40,7 @@ typedef struct oc_subject {
     const oc_job *job;
     const oc_decision *decisions;
     const oc_scale *scale;
+    const oc_analysis *other; /* of the second profile, NULL if none */
 } oc_subject;
 
 typedef struct oc_plan {

@@ -401,7 +401,8 @@ static void write_warnings(writer *w, cJSON *list, const oc_warnings *warnings) 
 static void write_all_warnings(writer *w, cJSON *root) {
     const oc_findings *f = w->f;
     const oc_warnings *sources[] = {&f->subject->analysis->trace->warnings, &f->subject->analysis->warnings,
-                                    f->other ? &f->other->trace->warnings : NULL, f->other ? &f->other->warnings : NULL, &f->plan->warnings};
+                                    f->subject->other ? &f->subject->other->trace->warnings : NULL,
+                                    f->subject->other ? &f->subject->other->warnings : NULL, &f->plan->warnings};
     oc_warnings *merged = oc_arena_alloc(w->scratch, 1, sizeof *merged);
     w->has_failed |= !merged;
     for (size_t i = 0; merged && i < sizeof sources / sizeof sources[0]; i++)

@@ -14,7 +14,6 @@ typedef struct oc_columns {
 /* All that a report is made of. Runs of falling addresses; the rising ones only widen the band. */
 typedef struct oc_findings {
     const oc_subject *subject;
-    const oc_analysis *other; /* of the second profile, NULL if none */
     const oc_options *options;
     const oc_plan *plan;
     const oc_run *run;         /* under the limit, or without one if none was asked for */

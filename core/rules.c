@@ -8,7 +8,8 @@ typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MAT
 static const oc_rule rules[] = {
     [RECORDED] = {"as recorded", "allocator logs of CUDA training steps: same tensors, order and lifetimes (PyTorch 2.6)"},
     [SCRATCH] = {"CPU scratch", "a block freed inside the operator that made it is the CPU kernel's workspace (oneDNN reorders, im2col, thread buffers)"},
-    [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator; CUDA kernels take it as an argument (TensorIterator)"},
+    [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator, or its cast inside one; CUDA kernels take it as an argument "
+                                          "(TensorIterator)"},
     [HOST] = {"host memory", "data sets that only the DataLoader reads, step counters of optimizers"},
     [ATTENTION_MATH] = {"attention without scores", "CUDA's memory-efficient kernel (_scaled_dot_product_efficient_attention) never makes the [batch, heads, L, S] tensors"},
     [ATTENTION_STATISTICS] = {"attention statistics", "in place of the softmax that the CPU keeps for backward: logsumexp, float [batch, heads, L up to a multiple of 32] "
@@ -28,6 +29,14 @@ static void drop(oc_decision *decision, rule_index rule) {
     decision->rule = (uint8_t)rule;
 }
 
+/* Whether the operator is a cast that another operator made for one of its inputs. */
+static int is_cast_inside(const oc_analysis *analysis, uint32_t op) {
+    uint32_t cast = oc_analysis_find_around(analysis, op, OC_CLASS_CAST), around = cast == OC_NONE ? OC_NONE : analysis->ops[cast].at.parent;
+    while (around != OC_NONE && (analysis->own[around] & OC_CLASS_CAST))
+        around = analysis->ops[around].at.parent;
+    return around != OC_NONE && !(analysis->own[around] & OC_CLASS_NODE);
+}
+
 static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, const oc_job *job) {
     for (uint32_t i = 0; i < analysis->block_count; i++) {
         const oc_block *block = &analysis->blocks[i];
@@ -35,7 +44,7 @@ static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, c
             drop(&decisions[i], SCRATCH);
         else if (job->roles[i] == OC_ROLE_HOST)
             drop(&decisions[i], HOST);
-        else if (block->bytes <= OC_SCALAR_BYTES && block->op == OC_NONE)
+        else if (block->bytes <= OC_SCALAR_BYTES && (block->op == OC_NONE || is_cast_inside(analysis, block->op)))
             drop(&decisions[i], WRAPPED_NUMBER);
     }
 }

@@ -71,6 +71,7 @@ static oc_status match_blocks(oc_scale *scale, const oc_analysis *a, const oc_jo
     while (i < a->block_count || k < b->block_count) {
         if (i < a->block_count && k < b->block_count && producer_name(a, i) == producer_name(b, k)) {
             scale->difference[i] = b->blocks[k].bytes - a->blocks[i].bytes;
+            scale->other_producer[i] = b->blocks[k].producer;
             note_growth(scale, i, a->blocks[i].bytes);
             oc_status status = check_parameter(scale, a, job, i, error);
             if (status != OC_OK)
@@ -97,8 +98,11 @@ oc_status oc_scale_match(oc_scale *scale, const oc_analysis *a, const oc_job *jo
     scale->other_batch = job_b->batch_size;
     scale->difference = oc_arena_alloc(arena, a->block_count, sizeof *scale->difference);
     scale->is_square = oc_arena_alloc(arena, a->block_count, sizeof *scale->is_square);
-    if (!scale->difference || !scale->is_square)
+    scale->other_producer = oc_arena_alloc(arena, a->block_count, sizeof *scale->other_producer);
+    if (!scale->difference || !scale->is_square || !scale->other_producer)
         return oc_error_set_memory(error);
+    for (uint32_t i = 0; i < a->block_count; i++)
+        scale->other_producer[i] = OC_NONE;
     oc_status status = match_blocks(scale, a, job_a, b, error);
     if (status == OC_OK && job_a->parameter_count && job_a->parameter_bytes != job_b->parameter_bytes)
         status = oc_error_set(error, OC_MISMATCH, OC_NO_OFFSET,
@@ -117,6 +121,22 @@ oc_status oc_scale_match(oc_scale *scale, const oc_analysis *a, const oc_job *jo
     return OC_OK;
 }
 
+/* To the nearest. */
+static wide on_line(const oc_scale *scale, int64_t value, int64_t difference, int64_t batch) {
+    wide rise = (wide)difference * (batch - scale->batch);
+    int64_t run = scale->other_batch - scale->batch;
+    if (run < 0) {
+        run = -run;
+        rise = -rise;
+    }
+    return value + (rise >= 0 ? (rise + run / 2) / run : -((-rise + run / 2) / run));
+}
+
+int64_t oc_scale_whole(const oc_scale *scale, int64_t value, int64_t other_value, int64_t batch) {
+    wide whole = on_line(scale, value, other_value - value, batch);
+    return whole < 0 ? 0 : whole > OC_LARGEST_SUM ? OC_LARGEST_SUM : (int64_t)whole;
+}
+
 int64_t oc_scale_bytes(const oc_scale *scale, uint32_t block, int64_t recorded_bytes, int64_t batch) {
     if (!scale->difference || batch == scale->batch)
         return recorded_bytes;
@@ -125,13 +145,7 @@ int64_t oc_scale_bytes(const oc_scale *scale, uint32_t block, int64_t recorded_b
         wide square = (wide)scale->batch * scale->batch;
         bytes = (recorded_bytes * ((wide)batch * batch) + square / 2) / square;
     } else {
-        wide rise = (wide)scale->difference[block] * (batch - scale->batch);
-        int64_t run = scale->other_batch - scale->batch;
-        if (run < 0) {
-            run = -run;
-            rise = -rise;
-        }
-        bytes = recorded_bytes + (rise >= 0 ? (rise + run / 2) / run : -((-rise + run / 2) / run)); /* to the nearest */
+        bytes = on_line(scale, recorded_bytes, scale->difference[block], batch);
     }
     return bytes < 1 ? 1 : bytes > OC_LARGEST_BLOCK ? OC_LARGEST_BLOCK : (int64_t)bytes;
 }

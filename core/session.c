@@ -202,7 +202,7 @@ static void assume_surroundings(oc_plan *plan, const oc_session *session, const 
                        OC_CONTEXT_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
     oc_assumptions_add(&plan->assumptions, "workspaces that cuDNN chooses for convolutions cannot be seen from a CPU and are not counted");
     if (!options->gpu && options->capacity_bytes)
-        oc_assumptions_add(&plan->assumptions, "no GPU named: workspaces of a card of compute capability 8.x");
+        oc_assumptions_add(&plan->assumptions, "no GPU named: workspaces of a card of compute capability 8.x, and no buffers of reductions, which depend on the card");
     if (session->scale.difference)
         oc_assumptions_add(&plan->assumptions, "sizes are a straight line through the two recorded batch sizes %lld and %lld", (long long)session->scale.batch,
                            (long long)session->scale.other_batch);
@@ -353,12 +353,12 @@ static void assume_recording(oc_plan *plan, const oc_session *session, const oc_
 
 static oc_status answer(oc_session *session, const oc_options *options, oc_arena *arena) {
     const profile *first = session->profiles[0];
-    oc_subject subject = {&first->analysis, &first->job, session->decisions, &session->scale};
+    const oc_analysis *other = session->profile_count > 1 ? &session->profiles[1]->analysis : NULL;
+    oc_subject subject = {&first->analysis, &first->job, session->decisions, &session->scale, other};
     oc_plan *plan = oc_arena_alloc(arena, 1, sizeof *plan);
     if (!plan)
         return oc_error_set_memory(&session->options_error);
     oc_findings findings = {.subject = &subject,
-                            .other = session->profile_count > 1 ? &session->profiles[1]->analysis : NULL,
                             .options = options,
                             .plan = plan,
                             .recording = first->recording.count ? &first->recording : NULL};

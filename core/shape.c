@@ -117,3 +117,29 @@ int64_t oc_shape_element_count(const oc_shape *shape) {
     }
     return count;
 }
+
+int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t *bits) {
+    const char *at = element(concrete_text, input);
+    *bits = 0;
+    if (!at || *at != '"')
+        return 0;
+    for (at++; *at && *at != '"'; at++) {
+        int is_negative = *at == '-', value = 0, digits = 0;
+        at += is_negative;
+        for (; *at >= '0' && *at <= '9' && digits < 3; at++, digits++)
+            value = value * 10 + (*at - '0');
+        if (digits && value <= OC_RANK_LIMIT - 1 + is_negative)
+            *bits |= (uint32_t)1 << (is_negative ? 32 - value : value);
+        if (!*at || *at == '"')
+            break;
+    }
+    return *bits != 0;
+}
+
+uint32_t oc_shape_wrap(uint32_t bits, int rank) {
+    uint32_t wrapped = bits & ((1u << OC_RANK_LIMIT) - 1);
+    for (int from_end = 1; from_end <= rank; from_end++)
+        if (bits >> (32 - from_end) & 1)
+            wrapped |= (uint32_t)1 << (rank - from_end);
+    return wrapped;
+}

@@ -27,4 +27,11 @@ int oc_shape_is_whole(const char *types_text, unsigned input);
 /* Product of the dimensions (1 for rank 0), or -1 on overflow. */
 int64_t oc_shape_element_count(const oc_shape *shape);
 
+/* The dimensions that "Concrete Inputs" names at `input`, "[0, -1]" or "1", as a bit each: dimension d at bit d, -d at bit 32 - d. 0 if it names
+ * none. */
+int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t *bits);
+
+/* The same bits with those counted from the end as dimensions of a shape of that rank. */
+uint32_t oc_shape_wrap(uint32_t bits, int rank);
+
 #endif

@@ -584,7 +584,7 @@ profile_subject *profile_subject_open(const char *picture, const char *members, 
     must(s, oc_job_read(&s->job, &s->analysis, &s->arena, &s->scratch, &s->error));
     oc_arena_reset(&s->scratch);
     s->scale.batch = s->job.batch_size;
-    s->subject = (oc_subject){&s->analysis, &s->job, oc_rules_decide(&s->analysis, &s->job, &s->arena, &s->scratch), &s->scale};
+    s->subject = (oc_subject){&s->analysis, &s->job, oc_rules_decide(&s->analysis, &s->job, &s->arena, &s->scratch), &s->scale, NULL};
     if (!s->subject.decisions)
         abort();
     return s;

@@ -710,6 +710,28 @@ static void without_memory_it_fails(void) {
     close_picture();
 }
 
+/* The bias gradient of a linear layer: [4096, 768] summed over its rows. */
+static void reductions_need_a_buffer_that_depends_on_the_card(void) {
+    static const char sum[] = "100..200 op aten::sum dims=[[4096,768],[],[],[]] strides=[[768,1],[],[],[]] types=[\"float\",\"ScalarList\",\"Scalar\",\"\"] "
+                              "concrete=[\"\",\"[0]\",\"True\",\"\"]\n  120 + gradient 3072\n";
+    open_picture(sum);
+    CHECK_EQ_I64(orchestrate("{\"gpu\": \"T4\"}"), OC_OK);
+    check_sound();
+    CHECK_EQ_TEXT(requests(0, 1000), "120 +3072 activation\n120 +21233664 temporary\n120 +24 temporary\n120 -24\n120 -21233664\n");
+    CHECK_EQ_I64(orchestrate("{\"gpu\": \"A100-SXM4-40GB\"}"), OC_OK);
+    CHECK_EQ_TEXT(requests(0, 1000), "120 +3072 activation\n120 +25165824 temporary\n120 +24 temporary\n120 -24\n120 -25165824\n");
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    CHECK_EQ_TEXT(requests(0, 1000), "120 +3072 activation\n");
+    close_picture();
+    /* max with index: once for both outputs, after the second; without a dimension there is no index and no buffer of that kind */
+    open_picture("100..200 op aten::max dims=[[512,10000],[],[]] strides=[[1,512],[],[]] types=[\"float\",\"Scalar\",\"Scalar\"] concrete=[\"\",\"-1\",\"True\"]\n"
+                 "  110 + values 2048\n  120 + indices 4096\n"
+                 "300..400 op aten::max dims=[[512,10000]] strides=[[1,512]] types=[\"float\"] concrete=[\"\"]\n  310 + most 4\n");
+    CHECK_EQ_I64(orchestrate("{\"gpu\": \"H100 80GB HBM3\"}"), OC_OK);
+    CHECK_EQ_TEXT(requests(0, 1000), "110 +2048 activation\n120 +4096 activation\n120 +164626432 temporary\n120 +16 temporary\n120 -16\n120 -164626432\n310 +4 activation\n");
+    close_picture();
+}
+
 CHECK_MAIN(CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where_they_come_from), CHECK_TEST(at_one_time_frees_come_first),
            CHECK_TEST(dropped_blocks_make_no_requests), CHECK_TEST(masks_have_their_own_size_and_others_their_own_end),
            CHECK_TEST(each_form_of_the_optimizer), CHECK_TEST(each_optimizer_of_the_table), CHECK_TEST(factored_state_of_other_shapes),
@@ -721,4 +743,4 @@ CHECK_MAIN(CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where
            CHECK_TEST(a_scheduled_profile_gets_what_it_does_not_show), CHECK_TEST(unseen_buffers_and_batches),
            CHECK_TEST(zero_grad_can_stand_elsewhere), CHECK_TEST(zero_grad_moves_from_every_place), CHECK_TEST(workspaces_follow_the_gpu),
            CHECK_TEST(without_products_there_are_no_workspaces), CHECK_TEST(a_product_without_output_gets_its_workspace_at_its_start),
-           CHECK_TEST(another_batch_needs_another_profile), CHECK_TEST(two_profiles_give_every_batch), CHECK_TEST(without_memory_it_fails))
+           CHECK_TEST(another_batch_needs_another_profile), CHECK_TEST(two_profiles_give_every_batch), CHECK_TEST(without_memory_it_fails), CHECK_TEST(reductions_need_a_buffer_that_depends_on_the_card))

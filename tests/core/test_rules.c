@@ -68,6 +68,24 @@ static void wrapped_numbers_are_dropped(void) {
     close_picture();
 }
 
+static void casts_of_numbers_inside_an_operator_are_dropped(void) {
+    open_picture("10..50 op aten::div\n  15..30 op aten::to\n    16..29 op aten::_to_copy\n      20 + number 4\n  40 + out 2048\n48 - number\n"
+                 "60..70 op aten::to\n  61..69 op aten::_to_copy\n    65 + mine 4\n"); /* a cast that the program asked for is real */
+    check_dropped(4, 0, "wrapped number");
+    check_kept(2048, 0);
+    check_kept(4, 1);
+    close_picture();
+}
+
+/* Such as the copies of CopySlices: autograd's own code runs on every device. */
+static void what_a_backward_node_makes_itself_is_kept(void) {
+    open_picture("100..200 op autograd::engine::evaluate_function:~CopySlices\n  110..190 op CopySlices\n    120 + copy 5000\n    130..150 op aten::mul\n"
+                 "      135 + scratch 700\n      140 - scratch\n    180 - copy\n");
+    check_kept(5000, 0);
+    check_dropped(700, 0, "CPU scratch");
+    close_picture();
+}
+
 static void what_stays_on_the_host_is_dropped(void) {
     open_picture("10 + images 80000\n"
                  "100..150 note enumerate(DataLoader)#x\n"
@@ -308,7 +326,8 @@ static void without_memory_nothing_is_decided(void) {
 }
 
 CHECK_MAIN(CHECK_TEST(the_table_is_complete), CHECK_TEST(scratch_is_dropped), CHECK_TEST(wrapped_numbers_are_dropped),
-           CHECK_TEST(what_stays_on_the_host_is_dropped), CHECK_TEST(attention_never_makes_its_scores),
+           CHECK_TEST(casts_of_numbers_inside_an_operator_are_dropped),
+           CHECK_TEST(what_a_backward_node_makes_itself_is_kept), CHECK_TEST(what_stays_on_the_host_is_dropped), CHECK_TEST(attention_never_makes_its_scores),
            CHECK_TEST(the_softmax_becomes_a_logsumexp), CHECK_TEST(a_softmax_that_is_not_saved_leaves_nothing),
            CHECK_TEST(without_its_shape_the_softmax_is_dropped), CHECK_TEST(sizes_alone_make_no_scores),
            CHECK_TEST(scores_belong_to_their_own_call), CHECK_TEST(flash_output_and_its_copy_are_one),

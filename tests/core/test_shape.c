@@ -142,7 +142,28 @@ static void element_sizes_follow_the_type(void) {
     CHECK(!oc_shape_is_whole(labels, 0) && !oc_shape_is_whole(labels, 3) && !oc_shape_is_whole(labels, 4) && !oc_shape_is_whole(labels, 5));
 }
 
+static uint32_t dimensions(const char *concrete, unsigned input, int rank) {
+    uint32_t bits = 0;
+    int has_any = oc_shape_read_dimensions(concrete, input, &bits);
+    CHECK_EQ_I64(has_any, bits != 0);
+    return oc_shape_wrap(bits, rank);
+}
+
+static void dimensions_to_reduce_are_bits(void) {
+    CHECK_EQ_U64(dimensions("[\"\", \"[0, 2]\", \"True\", \"\"]", 1, 3), 5);
+    CHECK_EQ_U64(dimensions("[\"\", \"[-1]\", \"True\", \"\"]", 1, 3), 4);
+    CHECK_EQ_U64(dimensions("[\"\", \"-2\", \"False\"]", 1, 4), 4);
+    CHECK_EQ_U64(dimensions("[\"\", \"2\", \"[-1, 0]\"]", 2, 2), 3);
+    CHECK_EQ_U64(dimensions("[\"\", \"[]\", \"False\"]", 1, 3), 0); /* all of them */
+    CHECK_EQ_U64(dimensions("[\"\", \"\"]", 1, 3), 0);
+    CHECK_EQ_U64(dimensions("[\"\"]", 1, 3), 0);
+    CHECK_EQ_U64(dimensions("", 1, 3), 0);
+    CHECK_EQ_U64(dimensions("[\"\", \"[99, 4]\"]", 1, 5), 16); /* no such dimension */
+    CHECK_EQ_U64(dimensions("[\"\", \"[-7]\"]", 1, 3), 0);
+    CHECK_EQ_U64(dimensions("[\"\", \"[0", 1, 3), 1);
+}
+
 CHECK_MAIN(CHECK_TEST(dimensions_are_read_by_input), CHECK_TEST(compact_and_indented_texts_are_the_same),
            CHECK_TEST(what_is_no_shape_is_refused), CHECK_TEST(sixteen_dimensions_are_the_limit),
            CHECK_TEST(products_that_overflow_are_minus_one), CHECK_TEST(lists_of_tensors_are_counted),
-           CHECK_TEST(element_sizes_follow_the_type))
+           CHECK_TEST(element_sizes_follow_the_type), CHECK_TEST(dimensions_to_reduce_are_bits))
