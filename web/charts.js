@@ -24,8 +24,13 @@ export function loadPlotly() {
   return loading;
 }
 
+/** Whether dragging over a chart zooms; where a finger scrolls the page it must not. @param {boolean} isNarrow */
+export function canDrag(isNarrow) {
+  return !isNarrow && !matchMedia("(pointer: coarse)").matches;
+}
+
 // No tool bar: the page has buttons of its own, and Plotly's would offer to upload the chart if these two were not off.
-const CONFIG = { displayModeBar: false, displaylogo: false, responsive: true, doubleClick: false, scrollZoom: false, showSendToCloud: false, plotlyServerURL: "" };
+const CONFIG = { displayModeBar: false, displaylogo: false, showTips: false, responsive: true, doubleClick: false, scrollZoom: false, showSendToCloud: false, plotlyServerURL: "" };
 
 /** @param {HTMLElement} element @param {{onHover: (timeMs: number | null, event?: MouseEvent) => void, onZoom: (fromMs: number, toMs: number) => void,
  *   onReset: () => void}} actions */
@@ -124,7 +129,7 @@ function layoutOf(model, paint) {
   }
   return {
     font, shapes, annotations, margin: { l: 48, r: 14, t: 30, b: 42 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "x",
-    hoverdistance: -1, spikedistance: -1, dragmode: model.isNarrow || matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    hoverdistance: -1, spikedistance: -1, dragmode: canDrag(model.isNarrow) ? "zoom" : false,
     xaxis: {
       ...axis, range: [model.fromMs, model.toMs], showgrid: false, title: { text: "time in the CPU recording, ms", font, standoff: 8 }, nticks: model.isNarrow ? 5 : 10,
       showspikes: true, spikemode: "across", spikesnap: "cursor", spikethickness: 1, spikedash: "solid", spikecolor: paint("dim"),

@@ -36,7 +36,7 @@ export class Client {
     return this.#spare.started;
   }
 
-  /** Reads profiles and simulates once. @param {{name: string, sizeBytes: number, file?: File, url?: string}[]} inputs
+  /** Reads profiles and simulates once. @param {import("./state.js").Input[]} inputs
    * @param {object} options @param {object} fallback options that any profile supports
    * @param {(progress: {stage: string, index?: number, readBytes?: number, totalBytes?: number}) => void} onProgress */
   async load(inputs, options, fallback, onProgress) {
@@ -46,7 +46,7 @@ export class Client {
     this.#loading = connection;
     try {
       await connection.started;
-      const plain = inputs.map(({ file, url, sizeBytes }) => ({ file, url, sizeBytes }));
+      const plain = inputs.map(({ file, url, sizeBytes, batch }) => ({ file, url, sizeBytes, batch }));
       const answer = await connection.ask({ type: "load", id: this.#nextId++, inputs: plain, options, fallback }, onProgress);
       this.close();
       this.#live = connection;

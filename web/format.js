@@ -30,6 +30,17 @@ export function formatBoth(bytes) {
   return Math.abs(bytes) < KIB ? formatExact(bytes) : `${formatBytes(bytes)} (${formatExact(bytes)})`;
 }
 
+/** Two sizes in words that differ if the sizes do: more digits where "7.41 GiB" would stand for both. @param {number} first @param {number} second
+ * @returns {[string, string]} */
+export function formatApart(first, second) {
+  if (first === second || formatBytes(first) !== formatBytes(second)) return [formatBytes(first), formatBytes(second)];
+  for (const [unit, name, digits] of [[GIB, "GiB", 3], [MIB, "MiB", 1], [MIB, "MiB", 3]]) {
+    const [a, b] = [first, second].map((bytes) => `${(bytes / unit).toFixed(digits)} ${name}`);
+    if (a !== b && second >= unit) return [a, b];
+  }
+  return [formatExact(first), formatExact(second)];
+}
+
 /** "7.41 – 7.45 GiB" @param {number} low @param {number} high */
 export function formatRange(low, high) {
   return high >= GIB ? `${(low / GIB).toFixed(2)} – ${(high / GIB).toFixed(2)} GiB` : `${(low / MIB).toFixed(1)} – ${(high / MIB).toFixed(1)} MiB`;

@@ -1,9 +1,10 @@
 // What happens when a person opens files, changes a setting or zooms: asks the Worker through the client and puts the answer into the
 // store. Newest wins everywhere; whatever fails or is cancelled leaves the result that is shown. Draws nothing.
 
-import { checkSettings, DEFAULTS, forNewJob, planLoad, toOptions } from "./state.js";
+import { checkSettings, DEFAULTS, forNewJob, parseBatches, planLoad, toOptions } from "./state.js";
 
 const EXAMPLES = { cnn: ["cnn-b4.json.gz", "cnn-b8.json.gz"], transformer: ["transformer-b4.json.gz", "transformer-b8.json.gz"] };
+const BATCH_HINT = "(--recorded-batch)"; // where the core advises the command line's option
 
 /** @param {ReturnType<import("./state.js").createStore>} store @param {import("./client.js").Client} client @param {() => void} onLoadBegin */
 export function createJob(store, client, onLoadBegin) {
@@ -31,6 +32,15 @@ export function createJob(store, client, onLoadBegin) {
     const rest = inputs.filter((_, i) => i !== place);
     if (rest.length) return load({ inputs: rest, settings: { ...settings, batch: null } });
     clear();
+  }
+
+  /** Reads the profiles again as recorded at these batch sizes. @param {string} text as a person wrote it */
+  function giveBatches(text) {
+    const { inputs, settings, settingsError } = store.get();
+    const batches = parseBatches(text, inputs.length);
+    if (!batches) return store.update({ settingsError: { field: "recorded-batch", message: batchesProblem(text, inputs.length) } });
+    if (inputs.some((input, i) => (input.batch ?? null) !== batches[i])) return load({ inputs: withBatches(inputs, batches), settings });
+    if (settingsError?.field === "recorded-batch") store.update({ settingsError: null });
   }
 
   /** Back to the empty page. */
@@ -73,9 +83,22 @@ export function createJob(store, client, onLoadBegin) {
   function loadError(error, inputs, newcomers) {
     const named = inputs[error.profile]?.name;
     const alone = (input) => ({ label: `Open ${input.name} on its own`, run: () => load({ inputs: [input], settings: forNewJob(store.get().settings) }) });
-    const choices = inputs.length > 1 && error.code !== "crash" ? newcomers.filter((input) => input.name !== named).map(alone) : [];
-    const message = error.message.charAt(0).toUpperCase() + error.message.slice(1);
-    return { title: named ?? inputs.map((input) => input.name).join(" and "), message: /[.!?)]$/.test(message) ? message : `${message}.`, actions: choices };
+    const choices = error.code === "mismatch" ? newcomers.map(alone) : []; // then each is a profile, only not of one job
+    const isAbout = error.message.includes(BATCH_HINT);
+    const line = error.message.replace(BATCH_HINT, "below");
+    const message = line.charAt(0).toUpperCase() + line.slice(1);
+    return {
+      title: named ?? inputs.map((input) => input.name).join(" and "), message: /[.!?)]$/.test(message) ? message : `${message}.`, actions: choices,
+      ...(isAbout ? { ask: { label: `Recorded at batch sizes (${inputs.map((input) => input.name).join(", ")})`, run: (text) => retry(text, inputs, newcomers) } } : {}),
+    };
+  }
+
+  /** A load that failed for want of batch sizes, again with them. @returns {string} what is wrong with the text, if it is not taken */
+  function retry(text, inputs, newcomers) {
+    const batches = parseBatches(text, inputs.length);
+    if (!batches?.every(Boolean)) return batchesProblem(text, inputs.length);
+    load({ inputs: withBatches(inputs, batches), settings: store.get().settings, newcomers });
+    return "";
   }
 
   // ---- settings and zoom ----
@@ -92,7 +115,8 @@ export function createJob(store, client, onLoadBegin) {
 
   async function simulate() {
     frame = 0;
-    const { settings, inputs, facts } = store.get();
+    const { settings, inputs, facts, link } = store.get();
+    if (link) return; // opened meanwhile
     const isCurrent = () => !frame && store.get().facts === facts; // nothing newer is under way, and still the same job
     const problem = checkSettings(settings);
     if (problem) return store.update({ settingsError: problem, isBusy: false });
@@ -104,7 +128,7 @@ export function createJob(store, client, onLoadBegin) {
       store.update({ result: { summary, text, curves, settings }, settingsError: null, isBusy: Boolean(zoomed), zoom: zoomed && { ...zoomed, curves } });
       if (zoomed) await zoom(zoomed.fromMs, zoomed.toMs);
     } catch (error) {
-      if (error.code === "cancelled") return;
+      if (error.code === "cancelled" || store.get().facts !== facts) return;
       if (error.code === "options") store.update({ settingsError: { field: "", message: error.message }, isBusy: frame !== 0 });
       else store.update({ isBusy: false, error: { title: "The simulation failed", message: error.message, actions: [{ label: "Read the files again", run: reload }] } });
     }
@@ -130,5 +154,11 @@ export function createJob(store, client, onLoadBegin) {
     if (!frame && store.get().settings === settings) store.update({ isBusy: false });
   }
 
-  return { openFiles, openExample, removeInput, clear, changeSettings, zoom };
+  return { openFiles, openExample, removeInput, giveBatches, clear, changeSettings, zoom };
+}
+
+const withBatches = (inputs, batches) => inputs.map((input, i) => ({ ...input, batch: batches[i] }));
+
+function batchesProblem(text, count) {
+  return `"${text.trim()}" is not ${count === 1 ? "a batch size: write a whole number, such as 16" : "two batch sizes: write two whole numbers in the order of the profiles, such as 16, 32"}.`;
 }

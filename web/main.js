@@ -1,9 +1,9 @@
-// Wires the page: store, Worker client, views, link. Holds the rules of what happens when; draws nothing itself.
+// Wires the page: store, Worker client, views, address. Holds the rules of what happens when; draws nothing itself.
 
+import { createAddress } from "./address.js";
 import { loadPlotly } from "./charts.js";
 import { Client } from "./client.js";
 import { createJob } from "./job.js";
-import { decodeLink, encodeLink } from "./share.js";
 import { createStore, forNewJob, pageState } from "./state.js";
 import { createControlsView } from "./views/controls.js";
 import { byId, copyText, saveText, toast } from "./views/dom.js";
@@ -32,40 +32,12 @@ const views = [
   createStatusView({ dismissError: () => store.update({ error: null }), cancel: () => client.cancel(), openExample: job.openExample, clear: job.clear }),
   createPlacesView({ choose: (place) => intake.choose(place), remove: job.removeInput }),
   createControlsView({
-    changeSettings: job.changeSettings, refuseSettings: (field, message) => store.update({ settingsError: { field, message } }), chooseSecond: () => intake.choose(1),
+    changeSettings: job.changeSettings, refuseSettings: (field, message) => store.update({ settingsError: { field, message } }), chooseSecond: () => intake.choose(1), giveBatches: job.giveBatches,
     resetSettings: () => job.changeSettings(forNewJob(store.get().settings)),
   }),
   createVerdictView(), createOomView(), timeline, createPeakView(), createNotesView(),
 ];
-
-// ---- the link ----
-
-let linkedResult = null; // what the address bar shows
-
-async function share() {
-  const { inputs, link, example, result } = store.get();
-  const fragment = await encodeLink({ inputs: link ? link.inputs : inputs, example: link ? link.example : example, result });
-  await decodeLink(fragment); // a link that cannot be opened must not leave this page
-  linkedResult = result;
-  history.replaceState(null, "", `#${fragment}`);
-  const isCopied = await copyText(location.href);
-  const length = location.href.length.toLocaleString("en-US");
-  toast(isCopied ? `Link copied (${length} characters). It shows this result without the file.` : `The address bar holds the link now (${length} characters): copy it from there.`);
-}
-
-async function openLink() {
-  try {
-    const opened = await decodeLink(location.hash);
-    if (!opened) return;
-    client.cancel();
-    client.close();
-    const { inputs, example, result } = opened;
-    linkedResult = result;
-    store.update({ inputs: [], link: { inputs, example }, example, settings: result.settings, result, zoom: null, facts: null, error: null, settingsError: null, isBusy: false });
-  } catch (error) {
-    store.update({ error: { title: "This link cannot be opened", message: error.message } });
-  }
-}
+const address = createAddress(store, client, job);
 
 // ---- what the page's root tells ----
 
@@ -73,7 +45,6 @@ let settling = 0;
 
 store.subscribe((state, old) => {
   for (const view of views) view.render(state, old);
-  if (state.result !== old.result && state.result !== linkedResult && location.hash) history.replaceState(null, "", location.pathname + location.search);
   if (state.isBusy) root.dataset.busy = "true";
   settle(state);
 });
@@ -99,11 +70,10 @@ function missing() {
 byId("example").addEventListener("click", () => job.openExample("cnn"));
 byId("example-transformer").addEventListener("click", () => job.openExample("transformer"));
 byId("choose").addEventListener("click", () => intake.choose(null));
-byId("share").addEventListener("click", () => share().catch((error) => toast(`No link could be made of this result: ${error.message}`)));
+byId("share").addEventListener("click", () => address.share().catch((error) => toast(`No link could be made of this result: ${error.message}`)));
 byId("download").addEventListener("click", () => saveText("oomcast-result.json", store.get().result.text, "application/json"));
 byId("copy-snippet").addEventListener("click", async () => toast((await copyText(byId("snippet").textContent)) ? "Copied." : "Select the text and copy it."));
 createThemeButton(() => timeline.redraw());
-addEventListener("hashchange", openLink);
 
 /** The catalogue of GPUs, and the proof that the core runs, before the first file. */
 async function startEngine() {
@@ -118,5 +88,5 @@ async function startEngine() {
 const lack = missing();
 if (lack) store.update({ error: { title: "This browser cannot run oomcast", message: `${lack} Use a current Firefox, Chrome, Edge or Safari, or the command line.` } });
 else startEngine();
-await openLink();
+await address.open();
 store.update({});

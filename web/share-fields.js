@@ -1,11 +1,15 @@
 // What a link carries, field by field, and how each is checked when it is read: a record becomes a plain list without names.
 // Nothing of a link is used before it has passed here. Texts lose control and direction characters and are only ever shown as text.
 
-import { FOREACH, LARGEST_BATCH, OPTIMIZERS, ZERO_GRAD } from "./state.js";
+import { FOREACH, LARGEST_BATCH, ZERO_GRAD } from "./state.js";
 
 export const PHASES = ["parameters", "forward", "backward", "optimizer step", "other"];
 export const CATEGORIES = ["parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"];
 const VERDICTS = ["fits", "tight", "oom", null];
+/** The link holds positions in this list, as in all lists of words: new ones come at its end, none ever goes or moves. */
+export const OPTIMIZER_WORDS = [
+  "recorded", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adafactor", "SGD+momentum", "Adam+amsgrad", "AdamW+amsgrad", "NAdam", "RAdam", "Adamax", "Adadelta",
+];
 const SCALINGS = ["recorded", "two-profiles", "inferred"];
 export const EXAMPLES = ["", "cnn", "transformer"];
 
@@ -39,13 +43,22 @@ const list = (kind, most) => ({
   pack: (values) => values.slice(0, most).map(kind.pack),
   unpack: (values) => check(Array.isArray(values) && values.length <= most, values).map(kind.unpack),
 });
-const record = (fields) => ({
-  pack: (value) => Object.entries(fields).map(([name, kind]) => kind.pack(value[name])),
-  unpack: (values) => {
-    check(Array.isArray(values) && values.length === Object.keys(fields).length, values);
-    return Object.fromEntries(Object.entries(fields).map(([name, kind], i) => [name, kind.unpack(values[i])]));
-  },
-});
+/** For fields at a record's end: links made before the field existed lack it, and so does one where it says nothing. */
+const later = (kind, absent) => ({ ...kind, absent });
+const record = (fields) => {
+  const kinds = Object.entries(fields);
+  return {
+    pack: (value) => {
+      const values = kinds.map(([name, kind]) => kind.pack(value[name]));
+      while (values.length && values.at(-1) === kinds[values.length - 1][1].absent) values.pop();
+      return values;
+    },
+    unpack: (values) => {
+      check(Array.isArray(values) && values.length <= kinds.length, values);
+      return Object.fromEntries(kinds.map(([name, kind], i) => [name, i < values.length ? kind.unpack(values[i]) : check("absent" in kind, kind).absent]));
+    },
+  };
+};
 
 const bytes = number();
 const moment = record({ time_ms: time, iteration: number(1e9), phase: word(PHASES), op: maybe(text(120)), module: maybe(text(400)) });
@@ -76,11 +89,11 @@ const summary = record({
 });
 
 const settings = record({
-  gpu: text(80), capacityText: text(40), batch: maybe(number(LARGEST_BATCH)), optimizer: word(OPTIMIZERS), foreach: word(FOREACH), zeroGrad: word(ZERO_GRAD),
+  gpu: text(80), capacityText: text(40), batch: maybe(number(LARGEST_BATCH)), optimizer: word(OPTIMIZER_WORDS), foreach: word(FOREACH), zeroGrad: word(ZERO_GRAD),
   reserveText: text(40), torch: text(20),
 });
 
 /** The whole of a link but its curves. `endMs` is the length of the time axis. */
 export const carried = record({
-  inputs: list(record({ name: text(200), sizeBytes: bytes }), 2), example: word(EXAMPLES), settings, summary, endMs: time,
+  inputs: list(record({ name: text(200), sizeBytes: bytes, batch: later(maybe(number(LARGEST_BATCH)), null) }), 2), example: word(EXAMPLES), settings, summary, endMs: time,
 });

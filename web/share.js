@@ -15,7 +15,7 @@ export class LinkError extends Error {}
 
 const damaged = () => new LinkError("This link is damaged: it was probably cut off or changed on its way. Ask for it again, or open the profile itself.");
 
-/** @param {{inputs: {name: string, sizeBytes: number}[], example: string, result: import("./state.js").Result}} shown
+/** @param {{inputs: import("./state.js").Input[], example: string, result: import("./state.js").Result}} shown
  * @returns {Promise<string>} the fragment without its # */
 export async function encodeLink({ inputs, example, result }) {
   const { summary, curves, settings } = result;
@@ -33,7 +33,7 @@ export async function encodeLink({ inputs, example, result }) {
 }
 
 /** @param {string} fragment with or without its #
- * @returns {Promise<null | {inputs: {name: string, sizeBytes: number}[], example: string, result: import("./state.js").Result}>} null: no link at all */
+ * @returns {Promise<null | {inputs: import("./state.js").Input[], example: string, result: import("./state.js").Result}>} null: no link at all */
 export async function decodeLink(fragment) {
   const text = fragment.replace(/^#/, "");
   if (!text) return null;

@@ -1,19 +1,23 @@
 // What the page knows: inputs, settings, result, errors; and the rules that need no DOM: which settings are valid, what they mean
 // for the core, which state the page is in. Knows neither the DOM nor the Worker. Every change goes through `update`.
 
-/** @typedef {{name: string, sizeBytes: number, file?: File, url?: string}} Input */
+/** @typedef {{name: string, sizeBytes: number, file?: File, url?: string, batch?: number | null}} Input batch: recorded, as a person gave it */
 /** @typedef {{gpu: string, capacityText: string, batch: number | null, optimizer: string, foreach: string, zeroGrad: string,
  *   reserveText: string, torch: string}} Settings */
 /** @typedef {{timeMs: Float64Array | number[], bytes: Float64Array | number[]}} Curve */
 /** @typedef {{allocated: Curve, reserved: Curve, tensor: Curve, need: Curve}} Curves */
 /** @typedef {{summary: object, text: string | null, curves: Curves, settings: Settings}} Result text: as the core wrote it, null from a link */
-/** @typedef {{title: string, message: string, actions?: {label: string, run: () => void}[]}} PageError */
+/** @typedef {{title: string, message: string, actions?: {label: string, run: () => void}[], ask?: {label: string, run: (text: string) => string}}} PageError
+ *   ask: a question that may help; its answer is taken, or refused with what is wrong */
 /** @typedef {{inputs: Input[], settings: Settings, result: Result | null, zoom: {fromMs: number, toMs: number, curves: Curves} | null,
- *   link: {inputs: {name: string, sizeBytes: number}[], example: string} | null, example: string,
+ *   link: {inputs: Input[], example: string} | null, example: string,
  *   load: {names: string[], stage: string, index: number, readBytes: number, totalBytes: number} | null, isBusy: boolean,
  *   error: PageError | null, settingsError: {field: string, message: string} | null, facts: object | null, gpus: object[]}} State */
 
-export const OPTIMIZERS = ["recorded", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adafactor"];
+/** In the order of the list; all but the first are names of core/optimizers.c, each with torch's default arguments. */
+export const OPTIMIZERS = [
+  "recorded", "SGD", "SGD+momentum", "Adam", "Adam+amsgrad", "AdamW", "AdamW+amsgrad", "NAdam", "RAdam", "Adamax", "Adadelta", "RMSprop", "Adagrad", "Adafactor",
+];
 export const FOREACH = ["auto", "on", "off", "fused"];
 export const ZERO_GRAD = ["recorded", "start", "after-forward", "after-step"];
 export const LARGEST_BATCH = 100000000;
@@ -24,14 +28,25 @@ export const DEFAULTS = Object.freeze({
   gpu: "GeForce RTX 4090", capacityText: "24GiB", batch: null, optimizer: "recorded", foreach: "auto", zeroGrad: "recorded", reserveText: "", torch: "",
 });
 
-const UNITS = { "": 1, b: 1, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+const UNITS = {
+  "": 1, b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12,
+};
 
-/** "12GiB", "24 GB", "8318222336" -> bytes, as the command line reads it; null if it is no size. @param {string} text */
+/** "12GiB", "12G", "24 GB", "8318222336" -> bytes, as the command line reads it; null if it is no size. @param {string} text */
 export function parseSize(text) {
   const match = /^(\d+(?:\.\d*)?)\s*([a-z]*)$/i.exec(text.trim());
   const unit = match && UNITS[match[2].toLowerCase()];
   const bytes = unit ? Math.floor(Number(match[1]) * unit + 0.5) : NaN;
   return bytes <= LARGEST_BYTES ? bytes : null;
+}
+
+/** "16, 32" -> [16, 32]: the batch sizes that profiles were recorded at, one for each or none at all; null if the text is neither.
+ * @param {string} text @param {number} count of profiles @returns {(number | null)[] | null} */
+export function parseBatches(text, count) {
+  const words = text.split(/[\s,;]+/).filter(Boolean);
+  if (!words.length) return Array(count).fill(null);
+  const isFine = words.length === count && words.every((word) => /^\d+$/.test(word) && word >= 1 && word <= LARGEST_BATCH);
+  return isFine ? words.map(Number) : null;
 }
 
 /** Whatever came from outside, as settings that are valid in form; what is not falls back to the default. @returns {Settings} */
@@ -90,15 +105,16 @@ export function inOrder(inputs) {
 /** What a drop means: a new job, or the other batch size of the one that is there.
  * @param {State} state @param {Input[]} dropped one or two @returns {{inputs: Input[], settings: Settings}} */
 export function planLoad(state, dropped) {
-  if (state.link && matchesLink(state.link.inputs, dropped)) return { inputs: inOrder(dropped), settings: state.settings };
+  const known = dropped.map((input) => knownAs(state.link?.inputs ?? [], input));
+  if (known.every(Boolean)) return { inputs: inOrder(dropped.map((input, i) => ({ ...input, batch: known[i].batch }))), settings: state.settings };
   if (dropped.length === 1 && state.inputs.length === 1 && state.result)
     return { inputs: [state.inputs[0], dropped[0]], settings: state.settings };
   return { inputs: inOrder(dropped), settings: forNewJob(state.settings) };
 }
 
-/** Whether files are those that a link was made from: each is known by its name or its size. */
-function matchesLink(expected, dropped) {
-  return dropped.every((input) => expected.some((known) => known.name === input.name || known.sizeBytes === input.sizeBytes));
+/** Which of the files that a link was made from this one is, by its name or else its size. */
+function knownAs(expected, input) {
+  return expected.find((known) => known.name === input.name) ?? expected.find((known) => known.sizeBytes === input.sizeBytes);
 }
 
 /** @param {State} state @returns {"loading" | "ready" | "error" | "empty"} */

@@ -47,7 +47,7 @@ async function load({ id, inputs, options, fallback }) {
   post("loaded", id, { ...answer, facts: session.facts(), settingsError });
 }
 
-async function feed(id, index, { file, url, sizeBytes }) {
+async function feed(id, index, { file, url, sizeBytes, batch }) {
   const { stream, totalBytes } = file ? { stream: file.stream(), totalBytes: file.size } : await openUrl(url, sizeBytes);
   const report = (readBytes) => self.postMessage({ type: "progress", id, stage: "reading", index, readBytes, totalBytes });
   const reader = stream.getReader();
@@ -70,6 +70,7 @@ async function feed(id, index, { file, url, sizeBytes }) {
       report(readBytes);
     }
   }
+  if (batch) session.setBatch(batch);
   report(readBytes);
 }
 

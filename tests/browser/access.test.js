@@ -130,6 +130,33 @@ test("the whole way by keyboard alone", async () => {
   await context.close();
 });
 
+test("the focus never falls to the page's begin: after an example, a cancel, a closed error", async () => {
+  const { page, faults, context } = await openPage(browser, server);
+  await settled(page, "empty");
+  const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent);
+  let release;
+  server.gates.set("examples/cnn-b8.json.gz", new Promise((resolve) => (release = resolve)));
+  await page.focus("#example");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.id === "cancel");
+  await page.keyboard.press("Enter");
+  await settled(page, "empty");
+  assert.equal(await focused(), "example", "after a cancel it is where it was");
+  server.gates.clear();
+  release();
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.equal(await focused(), "verdict-title");
+  await page.setInputFiles("#file", { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no profile") });
+  await page.waitForSelector("#error:not([hidden])");
+  await settled(page);
+  await page.focus("#error-close");
+  await page.keyboard.press("Enter");
+  assert.equal(await focused(), "verdict-title");
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
 test("the verdict is announced, and the chart is told in words", async () => {
   const { page, context } = await openPage(browser, server);
   await page.click("#example");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { ask, EXAMPLES, figures, launch, openPage, refusal, serve, settled } from "./kit.js";
+import { ask, estimate, EXAMPLES, figures, launch, openPage, refusal, serve, settled } from "./kit.js";
 
 const A = `${EXAMPLES}cnn-b4.json.gz`;
 const B = `${EXAMPLES}cnn-b8.json.gz`;
@@ -17,6 +17,11 @@ const write = (name, bytes) => {
 };
 const example = readFileSync(A);
 const exampleText = gunzipSync(example).toString("latin1");
+/** An example without all that tells its batch size: the recorder's note, the DataLoader's name, the shapes. */
+const withoutBatch = (path) => gunzipSync(readFileSync(path)).toString("latin1").replace(/"batch_size": \d+, /, "").replaceAll("DataLoader", "DataReader")
+  .replace(/"Input Dims": \[\[.*?\]\], "Ev Idx"/g, '"Input Dims": [], "Ev Idx"');
+const BLIND_A = write("blind-a.json", withoutBatch(A));
+const BLIND_B = write("blind-b.json", withoutBatch(B));
 
 /** Wrong files by name; what the page says must be what the command line says. */
 const WRONG = {
@@ -95,6 +100,7 @@ test("every wrong file with a result: state ready, the error is visible, the res
     await settled(page, "ready");
     assert.deepEqual(await figures(page), shown);
     assert.equal(await page.inputValue("#batch"), "40");
+    assert.equal(await page.locator("#error-actions button").count(), 0, "what is no profile is not offered on its own");
   }
   await page.fill("#batch", "41");
   await settled(page);
@@ -168,7 +174,91 @@ test("profiles of different jobs: where they part, the result stays, and the new
 test("twice the same batch size is refused with the core's advice", () => journey(async (page) => {
   await page.setInputFiles("#file", [A, write("copy-of-cnn-b4.json.gz", example)]);
   await settled(page, "error");
-  sameLine((await errorText(page)).message, refusal(A, join(folder, "copy-of-cnn-b4.json.gz")));
+  sameLine((await errorText(page)).message, refusal(A, join(folder, "copy-of-cnn-b4.json.gz")).replace("(--recorded-batch)", "below"));
+}));
+
+test("a batch size that cannot be seen is asked for, and reaches figures, link and command", () => journey(async (page) => {
+  await page.setInputFiles("#file", BLIND_A);
+  await settled(page);
+  assert.match(await page.textContent("#verdict-text"), /batch size not seen in the profile/);
+  assert.match(await page.textContent("#batch-hint"), /cannot be seen in this profile: give it below/);
+  assert.equal(await page.isVisible("#recorded-batch"), true);
+  await page.fill("#recorded-batch", "some");
+  await page.press("#recorded-batch", "Enter");
+  await page.waitForSelector("#settings-error:not([hidden])");
+  assert.match(await page.textContent("#settings-error"), /"some" is not a batch size/);
+  await page.fill("#recorded-batch", "4");
+  await page.press("#recorded-batch", "Enter");
+  await page.waitForFunction(() => document.getElementById("batch").value === "4");
+  await settled(page);
+  assert.equal(await page.isVisible("#settings-error"), false);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "recorded-batch", "the focus comes back after reading");
+  assert.equal(await page.textContent("#command"), "oomcast estimate blind-a.json --recorded-batch 4 --gpu 'GeForce RTX 4090'");
+  await page.click("#share");
+  await page.waitForFunction(() => location.hash.length > 100);
+  await page.reload();
+  await settled(page);
+  assert.match(await page.textContent("#command"), /--recorded-batch 4 /);
+  assert.equal(await page.inputValue("#recorded-batch"), "4");
+  assert.equal(await page.isDisabled("#recorded-batch"), true);
+  await page.setInputFiles("#file", BLIND_A);
+  await page.waitForSelector("#link-note", { state: "hidden" });
+  await settled(page);
+  assert.match(await page.textContent("#verdict-text"), /batch 4 \(as recorded\)/, "the file of a link is read with the size that was given");
+
+  await page.setInputFiles("#file", BLIND_B);
+  await settled(page);
+  await page.waitForSelector("#error:not([hidden])");
+  await page.fill("#error-answer", "4, 8");
+  await page.press("#error-answer", "Enter");
+  await page.waitForFunction(() => !document.getElementById("batch").disabled);
+  await settled(page);
+  assert.equal(await page.inputValue("#recorded-batch"), "4, 8");
+  await page.fill("#batch", "48");
+  await settled(page);
+  assert.deepEqual(await figures(page), ask(BLIND_A, BLIND_B, "--recorded-batch", "4,8", "--gpu", "GeForce RTX 4090", "--batch", "48"));
+  assert.equal(await page.textContent("#command"), "oomcast estimate blind-a.json blind-b.json --recorded-batch 4,8 --batch 48 --gpu 'GeForce RTX 4090'");
+  await page.click("[aria-label='Remove profile A, blind-a.json']");
+  await page.waitForFunction(() => document.getElementById("batch").disabled);
+  await settled(page);
+  assert.equal(await page.inputValue("#recorded-batch"), "8", "each profile keeps its own");
+  await page.fill("#recorded-batch", "");
+  await page.press("#recorded-batch", "Tab");
+  await page.waitForFunction(() => document.getElementById("verdict-text").textContent.includes("not seen"));
+}));
+
+test("two profiles without batch sizes: the error asks for both", () => journey(async (page) => {
+  await page.setInputFiles("#file", [BLIND_A, BLIND_B]);
+  await settled(page, "error");
+  sameLine((await errorText(page)).message, refusal(BLIND_A, BLIND_B).replace("(--recorded-batch)", "below"));
+  assert.doesNotMatch(await page.textContent("#error-message"), /--/, "no option of the command line");
+  await page.fill("#error-answer", "4");
+  await page.click("#error-ask button");
+  assert.match(await page.textContent("#error-problem"), /two whole numbers/);
+  await page.fill("#error-answer", "4 8");
+  await page.click("#error-ask button");
+  await settled(page);
+  assert.deepEqual(await figures(page), ask(A, B, "--gpu", "GeForce RTX 4090"), "the same job as with its sizes written down");
+  assert.equal(await page.isVisible("#error"), false);
+}));
+
+test("what matters is a warning beside the verdict, what does not stands dim among the notes", () => journey(async (page) => {
+  const frees = [...exampleText.matchAll(/"name": "\[memory\]"/g)].length;
+  assert.ok(frees > 100);
+  const orphan = exampleText.replace(/"Bytes": (\d+), "Addr": (\d+)|"Addr": (\d+), "Bytes": (\d+)/, (text) => text.replace(/("Bytes": )(\d+)/, "$1-$2"));
+  assert.notEqual(orphan, exampleText);
+  let steps = 0;
+  const single = orphan.replaceAll("Optimizer.step#", (name) => (steps++ ? "Other.thing#" : name));
+  await page.setInputFiles("#file", write("odd.json", single));
+  await settled(page);
+  const { warnings } = estimate(join(folder, "odd.json"), "--gpu", "GeForce RTX 4090");
+  const codes = warnings.map(({ code }) => code);
+  assert.ok(codes.includes("free_without_allocation") && codes.includes("one_step"), `${codes}`);
+  const shown = await page.locator("#warnings li").allTextContents();
+  const remarks = await page.locator("#remarks li").allTextContents();
+  assert.equal(shown.length + remarks.length, warnings.length);
+  assert.ok(remarks.some((text) => text.includes("free_without_allocation")) && !shown.some((text) => text.includes("free_without_allocation")));
+  assert.ok(shown.some((text) => /^Warning.*one optimizer step only/.test(text)));
 }));
 
 test("three files and a folder are refused kindly", () => journey(async (page) => {

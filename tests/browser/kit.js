@@ -80,8 +80,9 @@ export async function figures(page) {
 /** What the command line says to the same question, in the form of `figures`. @param {string[]} args */
 export function ask(...args) {
   const result = estimate(...args);
+  const limitBytes = result.gpu ? result.gpu.usable_bytes + result.outside.context_bytes : Infinity; // no process has more of a card
   return {
-    verdict: result.verdict ?? "none", reservedBytes: String(result.peak.reserved_bytes), allocatedBytes: String(result.peak.allocated_bytes), deviceBytes: String(result.peak.device_bytes),
+    verdict: result.verdict ?? "none", reservedBytes: String(result.peak.reserved_bytes), allocatedBytes: String(result.peak.allocated_bytes), deviceBytes: String(Math.min(result.peak.device_bytes, limitBytes)),
   };
 }
 

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { checkSettings, cleanSettings, createStore, DEFAULTS, forNewJob, FOREACH, OPTIMIZERS, pageState, parseSize, planLoad, toOptions, ZERO_GRAD } from "../../web/state.js";
+import { checkSettings, cleanSettings, createStore, DEFAULTS, forNewJob, FOREACH, OPTIMIZERS, pageState, parseBatches, parseSize, planLoad, toOptions, ZERO_GRAD } from "../../web/state.js";
 
 test("sizes are read as the command line reads them", () => {
-  const cases = { "8318222336": 8318222336, "12GiB": 12884901888, "12 gib": 12884901888, "24GB": 24e9, "24 GB": 24e9, "1.5KiB": 1536, "500MiB": 524288000, "7b": 7, "1TB": 1e12, "2.GiB": 2147483648 };
+  const cases = { "8318222336": 8318222336, "12GiB": 12884901888, "12 gib": 12884901888, "24GB": 24e9, "24 GB": 24e9, "1.5KiB": 1536, "500MiB": 524288000, "7b": 7, "1TB": 1e12, "2.GiB": 2147483648,
+    "24G": 24 * 2 ** 30, "24 g": 24 * 2 ** 30, "500M": 500 * 2 ** 20, "64k": 65536, "1T": 2 ** 40 };
   for (const [text, bytes] of Object.entries(cases)) assert.equal(parseSize(text), bytes, text);
-  for (const text of ["", "GiB", "-1GiB", "12 parsecs", "1e9", ".5GiB", "12GiB!", "99999999999TiB", "NaN", "Infinity"]) assert.equal(parseSize(text), null, text);
+  for (const text of ["", "GiB", "-1GiB", "12 parsecs", "1e9", "1e10", "1e3GiB", "0x10", ".5GiB", "12GiB!", "99999999999TiB", "NaN", "Infinity"]) assert.equal(parseSize(text), null, text);
 });
 
 test("default settings ask for the default card and nothing else", () => {
@@ -33,6 +34,17 @@ test("a size that is none is caught before the core is asked", () => {
   assert.equal(checkSettings({ ...DEFAULTS, gpu: "custom", capacityText: "0" }).field, "capacity");
   assert.equal(checkSettings({ ...DEFAULTS, capacityText: "much" }), null, "not used without custom");
   assert.equal(checkSettings({ ...DEFAULTS, reserveText: "a bit" }).field, "reserve");
+  assert.match(checkSettings({ ...DEFAULTS, gpu: "custom", capacityText: "1e10" }).message, /^"1e10" is no size: /);
+  assert.equal(checkSettings({ ...DEFAULTS, gpu: "custom", capacityText: "24G", reserveText: "500M" }), null);
+});
+
+test("recorded batch sizes are one whole number for each profile, or none", () => {
+  assert.deepEqual(parseBatches("16, 32", 2), [16, 32]);
+  assert.deepEqual(parseBatches(" 8 ", 1), [8]);
+  assert.deepEqual(parseBatches("8 16", 2), [8, 16]);
+  assert.deepEqual(parseBatches("", 2), [null, null]);
+  for (const text of ["0", "-1", "1.5", "1e2", "many", "8, 16", "999999999999"]) assert.equal(parseBatches(text, 1), null, text);
+  assert.equal(parseBatches("16", 2), null);
 });
 
 test("whatever comes from outside becomes valid settings, and valid settings stay", () => {
@@ -79,6 +91,12 @@ test("the files of an opened link keep its settings, known by name or size; othe
   assert.deepEqual(planLoad(state, [input("b.json", 5), input("a.json", 6)]).settings, settings);
   assert.deepEqual(planLoad(state, [input("renamed.json", 10)]).settings, settings);
   assert.equal(planLoad(state, [input("other.json", 11)]).settings.batch, null);
+});
+
+test("the files of an opened link keep the batch sizes that were given for them", () => {
+  const link = { inputs: [{ ...input("a.json", 10), batch: 8 }, { ...input("b.json", 10), batch: 16 }], example: "" };
+  const plan = planLoad(stateWith({ link, result, settings: DEFAULTS }), [input("b.json", 10), input("a.json", 10)]);
+  assert.deepEqual(plan.inputs.map(({ name, batch }) => [name, batch]), [["a.json", 8], ["b.json", 16]]);
 });
 
 test("the page's state", () => {

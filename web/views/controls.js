@@ -6,14 +6,16 @@ import { DEFAULTS, LARGEST_BATCH, OPTIMIZERS, parseSize } from "../state.js";
 import { byId, el } from "./dom.js";
 import { createGpuField } from "./gpus.js";
 
-/** @param {{changeSettings: (change: object) => void, resetSettings: () => void, chooseSecond: () => void}} actions */
+const OPTIMIZER_LABELS = { recorded: "as recorded", SGD: "SGD, no momentum" };
+
+/** @param {{changeSettings: (change: object) => void, resetSettings: () => void, chooseSecond: () => void, giveBatches: (text: string) => void}} actions */
 export function createControlsView(actions) {
   const batch = byId("batch");
   const slider = byId("batch-slider");
   const gpuField = createGpuField(actions);
   let sliderTop = 1024;
   byId("settings").addEventListener("submit", (event) => event.preventDefault());
-  byId("optimizer").replaceChildren(...OPTIMIZERS.map((name) => el("option", { value: name }, name)));
+  byId("optimizer").replaceChildren(...OPTIMIZERS.map((name) => el("option", { value: name }, OPTIMIZER_LABELS[name] ?? name)));
 
   const change = (id, key, isWhole) => {
     const take = ({ target }) => actions.changeSettings({ [key]: target.value });
@@ -26,6 +28,8 @@ export function createControlsView(actions) {
   change("reserve", "reserveText", (text) => parseSize(text) !== null);
   change("torch", "torch", (text) => /^\d+\.\d+/.test(text));
   byId("reset").addEventListener("click", actions.resetSettings);
+  const recorded = byId("recorded-batch");
+  recorded.addEventListener("change", () => actions.giveBatches(recorded.value));
 
   const readBatch = () => {
     const value = Number(batch.value);
@@ -42,11 +46,18 @@ export function createControlsView(actions) {
   batch.addEventListener("change", () => {
     if (readBatch() === null) actions.refuseSettings("batch", `A batch size is a whole number from 1 to ${formatCount(LARGEST_BATCH)}.`);
   });
-  slider.addEventListener("input", () => {
-    const value = fromSlider(Number(slider.value), sliderTop);
+  const slide = (value) => {
     batch.value = String(value);
     batch.removeAttribute("aria-invalid");
     actions.changeSettings({ batch: value });
+  };
+  slider.addEventListener("input", () => slide(fromSlider(Number(slider.value), sliderTop)));
+  slider.addEventListener("keydown", (event) => { // by batch sizes, not by the thousandth parts that the pointer moves in
+    const value = keyedBatch(event.key, readBatch() ?? fromSlider(Number(slider.value), sliderTop), sliderTop);
+    if (value === null) return;
+    event.preventDefault();
+    slider.value = toSlider(value, sliderTop);
+    slide(value);
   });
 
   const showBatch = (state) => {
@@ -61,6 +72,16 @@ export function createControlsView(actions) {
     byId("batch-hint").replaceChildren(...batchHint(job, isFree, state, actions));
   };
 
+  /** Asked for where the core sees no batch size, or a person has said it. */
+  const showRecorded = ({ inputs, link, result, settingsError }) => {
+    const shown = link ? link.inputs : inputs;
+    const given = shown.filter((input) => input.batch);
+    byId("recorded-field").hidden = result.summary.job.batch_size !== null && !given.length;
+    byId("recorded-label").textContent = shown.length > 1 ? "Recorded at batch sizes, of A and B" : "Recorded at batch size";
+    recorded.placeholder = shown.length > 1 ? "16, 32" : "16";
+    if (settingsError?.field !== "recorded-batch") recorded.value = given.length ? result.summary.job.recorded_batch_sizes.join(", ") : "";
+  };
+
   return {
     /** @param {import("../state.js").State} state @param {import("../state.js").State} old */
     render(state, old) {
@@ -68,11 +89,12 @@ export function createControlsView(actions) {
       if (state.settings === old.settings && state.result === old.result && state.settingsError === old.settingsError && state.link === old.link) return;
       if (!state.result) return;
       const { settings, settingsError } = state;
-      const recorded = state.result.summary.job.optimizer;
       byId("fields").disabled = Boolean(state.link);
       showBatch(state);
+      if (state.result !== old.result || state.settingsError !== old.settingsError) showRecorded(state);
+      const { optimizer } = state.result.summary.job;
       const first = byId("optimizer").options[0];
-      first.textContent = settings.optimizer === "recorded" && recorded ? `as recorded: ${recorded}` : "as recorded";
+      first.textContent = settings.optimizer === "recorded" && optimizer ? `as recorded: ${optimizer}` : "as recorded";
       for (const [id, key] of [["optimizer", "optimizer"], ["foreach", "foreach"], ["zero-grad", "zeroGrad"], ["reserve", "reserveText"], ["torch", "torch"]])
         if (byId(id).value !== settings[key]) byId(id).value = settings[key];
       const changed = ["foreach", "zeroGrad", "reserveText", "torch"].filter((key) => settings[key].trim() !== DEFAULTS[key]);
@@ -81,7 +103,7 @@ export function createControlsView(actions) {
       const problem = byId("settings-error");
       problem.hidden = !settingsError;
       problem.textContent = settingsError ? `${settingsError.message} The figures are still those of the last settings that worked.` : "";
-      for (const id of ["batch", "capacity", "reserve"]) byId(id).toggleAttribute("data-bad", settingsError?.field === id);
+      for (const id of ["batch", "recorded-batch", "capacity", "reserve"]) byId(id).toggleAttribute("data-bad", settingsError?.field === id);
     },
   };
 }
@@ -95,7 +117,7 @@ function batchHint(job, isFree, state, actions) {
   if (isFree) return [`Recorded at ${recorded.join(" and ")}; any other is computed from the two.`];
   if (state.link) return [recorded.length ? `Recorded at ${recorded[0]}.` : "Not seen in the profile."];
   const second = el("button", { type: "button", class: "inline", onclick: actions.chooseSecond }, "Add a second profile");
-  return [recorded.length ? `Recorded at ${recorded[0]}. ` : "The batch size cannot be seen in this profile. ", second, " of this job at another batch size, and every size can be estimated."];
+  return [recorded.length ? `Recorded at ${recorded[0]}. ` : "The batch size cannot be seen in this profile: give it below. ", second, " of this job at another batch size, and every size can be estimated."];
 }
 
 /** The slider is logarithmic: 1 at the left, `top` at the right. */
@@ -105,6 +127,19 @@ function toSlider(value, top) {
 
 function fromSlider(position, top) {
   const value = 2 ** ((position / 1000) * Math.log2(top));
-  const step = value < 64 ? 1 : 2 ** Math.floor(Math.log2(value) - 5); // even figures where a pixel is many sizes wide
-  return Math.max(1, Math.round(value / step) * step);
+  return Math.max(1, Math.round(value / stepAt(value)) * stepAt(value));
+}
+
+/** Even figures where a pixel is many sizes wide. */
+function stepAt(batch) {
+  return batch < 64 ? 1 : 2 ** Math.floor(Math.log2(batch) - 5);
+}
+
+/** Where a key takes the slider: arrows by one step (one batch size up to 64), pages by half and double; null for other keys.
+ * @param {string} key @param {number} batch @param {number} top */
+export function keyedBatch(key, batch, top) {
+  const up = () => (Math.floor(batch / stepAt(batch)) + 1) * stepAt(batch);
+  const down = () => (Math.ceil(batch / stepAt(batch - 1)) - 1) * stepAt(batch - 1);
+  const move = { ArrowRight: up, ArrowUp: up, ArrowLeft: down, ArrowDown: down, PageUp: () => 2 * batch, PageDown: () => Math.floor(batch / 2), Home: () => 1, End: () => top }[key];
+  return move ? Math.min(top, Math.max(1, move())) : null;
 }

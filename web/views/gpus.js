@@ -11,15 +11,36 @@ const CERTAINTY = {
   measured: "measured", confirmed: "as published by people who ran it", derived: "derived from cards of the same kind", recalled: "from memory, unconfirmed",
 };
 
-/** Cards whose name, alias, class or size has all words of the text. @param {any[]} gpus @param {string} text */
-export function findGpus(gpus, text) {
-  const words = text.toLowerCase().replace(/(\d)\s+(gi?b)\b/g, "$1$2").split(/\s+/).filter(Boolean);
-  return words.length === 0 ? [] : gpus.filter((gpu) => {
-    const size = Math.round(gpu.marketed_gib);
-    const about = `${gpu.name} ${gpu.aliases.replaceAll("|", " ")} ${gpu.group} ${gpu.architecture} ${gpu.vendor} ${size}gb ${size}gib`.toLowerCase();
-    return words.every((word) => (/^\d+gi?b$/.test(word) ? about.split(" ").includes(word) : about.includes(word)));
-  });
+const BRANDS = new Set(["nvidia", "amd", "geforce", "quadro", "tesla", "instinct", "rtx", "gtx"]);
+const EMPTY_WORDS = new Set(["gpu", "generation", "graphics", "card"]); // CUDA: "NVIDIA RTX 6000 Ada Generation", "... Laptop GPU"
+
+/** "NVIDIA A100-SXM4, 80 GB" -> ["nvidia", "a100", "sxm4", "80gb"] @param {string} text */
+function wordsOf(text) {
+  return text.toLowerCase().replace(/(\d)\s*(?:gi?b|g)(?![a-z])/g, "$1gb").split(/[^a-z0-9]+/).filter((word) => word && !EMPTY_WORDS.has(word));
 }
+
+/** Cards whose names, class or size have all words of the text, the likeliest first: the very name or alias, then the same without
+ * brands ("3090", "tesla t4"), then those that have the words whole, then the rest; of equals the shorter name, then as in the catalogue.
+ * @param {any[]} gpus @param {string} text */
+export function findGpus(gpus, text) {
+  const words = wordsOf(text);
+  const whole = words.join("");
+  const bare = bareName(words);
+  const rankOf = (gpu) => {
+    const names = [gpu.name, ...gpu.aliases.split("|").filter(Boolean)].map(wordsOf);
+    if (names.some((name) => name.join("") === whole)) return 0;
+    if (bare && names.some((name) => bareName(name) === bare)) return 1;
+    const brands = gpu.group === "data-centre" ? "tesla data center" : "";
+    const about = [...names.flat(), ...wordsOf(`${gpu.group} ${gpu.architecture} ${gpu.vendor} ${brands} ${Math.round(gpu.marketed_gib)}gb`)];
+    if (words.every((word) => about.includes(word))) return 2;
+    const parts = [...about, ...names.map((name) => name.join(""))];
+    return words.every((word) => (/^\d+gb$/.test(word) ? about.includes(word) : parts.some((part) => part.includes(word)))) ? 3 : null;
+  };
+  const found = words.length ? gpus.map((gpu) => ({ gpu, rank: rankOf(gpu) })).filter(({ rank }) => rank !== null) : [];
+  return found.sort((a, b) => a.rank - b.rank || a.gpu.name.length - b.gpu.name.length).map(({ gpu }) => gpu);
+}
+
+const bareName = (words) => words.filter((word) => !BRANDS.has(word)).join("").replace(/^(?:rtx|gtx)(?=\d)/, "");
 
 /** "GeForce RTX 4060 · 8 GB"; a name that tells the size stays as it is. @param {any} gpu */
 function cardName(gpu) {
@@ -111,7 +132,7 @@ export function createGpuField(actions) {
       const usable = state.result?.summary.gpu;
       byId("gpu-hint").textContent = gpu
         ? `${formatBytes(gpu.total_bytes)} as CUDA reports it (${CERTAINTY[gpu.certainty] ?? gpu.certainty})`
-        : settings.gpu === "custom" && usable ? `${formatBytes(usable.usable_bytes)} of it usable` : "";
+        : settings.gpu === "custom" && usable && state.result.settings.capacityText === settings.capacityText ? `${formatBytes(usable.usable_bytes)} of it usable` : "";
     },
   };
 }

@@ -4,6 +4,9 @@ import { formatCount, formatMegabytes } from "../format.js";
 import { byId, copyText, el, toast } from "./dom.js";
 import { commandText } from "./words.js";
 
+/** Warnings that are usual and change no figure: told among the notes, not beside the verdict. */
+const HARMLESS = new Set(["free_without_allocation", "damaged_frame", "damaged_name", "unescaped_name"]);
+
 export function createNotesView() {
   byId("copy-command").addEventListener("click", async () => toast((await copyText(byId("command").textContent)) ? "Copied." : "Select the text and copy it."));
   return {
@@ -11,12 +14,15 @@ export function createNotesView() {
     render(state, old) {
       if (state.result === old.result || !state.result) return;
       const { summary } = state.result;
-      byId("warnings").replaceChildren(...summary.warnings.map((warning) =>
-        el("li", {}, el("span", { class: "tag" }, "Warning"), el("span", {}, warning.message, warningFacts(warning)))));
-      byId("warnings").hidden = !summary.warnings.length;
+      const warnings = summary.warnings.filter(({ code }) => !HARMLESS.has(code));
+      byId("warnings").replaceChildren(...warnings.map((warning) => el("li", {}, el("span", { class: "tag" }, "Warning"), el("span", {}, warning.message, warningFacts(warning)))));
+      byId("warnings").hidden = !warnings.length;
+      const remarks = summary.warnings.filter(({ code }) => HARMLESS.has(code));
+      byId("remarks").replaceChildren(...remarks.map((warning) => el("li", {}, warning.message, warningFacts(warning))));
+      byId("remarks").hidden = !remarks.length;
       byId("assumptions").replaceChildren(...[...summary.assumptions, `range of the estimate: ${summary.band.why}`].map((text) => el("li", {}, text)));
       byId("version").textContent = `oomcast ${summary.oomcast}`;
-      byId("command").textContent = commandText(state.link ? state.link.inputs : state.inputs, state.result.settings);
+      byId("command").textContent = commandText(state.link ? state.link.inputs : state.inputs, state.result.settings, summary.job.recorded_batch_sizes);
       byId("facts").textContent = factsText(state);
     },
   };

@@ -28,7 +28,7 @@ export function ownerRows(owners, allBytes) {
 function moduleLine(module) {
   if (!module) return el("span", { class: "module none" }, "outside any module");
   const cut = module.lastIndexOf("/") + 1;
-  return el("span", { class: "module", title: module }, el("span", { class: "path" }, module.slice(0, cut)), el("b", {}, module.slice(cut)));
+  return el("span", { class: "module", title: module }, cut ? el("span", { class: "path" }, module.slice(0, cut)) : null, el("b", {}, module.slice(cut)));
 }
 
 function opText(owner) {
@@ -40,11 +40,12 @@ export function createPeakView() {
   let isLong = false;
   const show = (summary) => {
     const { owners, peak } = summary;
+    const tensorBytes = peak.allocated_bytes - summary.at_peak.rounding_bytes; // at that moment; peak.tensor_bytes may have its own
     byId("peak-text").textContent = peak.at
-      ? `Highest allocated: ${formatBytes(peak.allocated_bytes)} in ${placeText(peak.at)}. Shares are of the tensors' ${formatBytes(peak.tensor_bytes)}.`
+      ? `Highest allocated: ${formatBytes(peak.allocated_bytes)} ${placeText(peak.at)}. Shares are of the ${formatBytes(tensorBytes)} that tensors asked for.`
       : "Nothing is allocated.";
     const shown = isLong ? owners : owners.slice(0, SHORT_LIST);
-    byId("owners").replaceChildren(...ownerRows(shown, peak.tensor_bytes));
+    byId("owners").replaceChildren(...ownerRows(shown, tensorBytes));
     const more = byId("owners-more");
     more.hidden = owners.length <= SHORT_LIST;
     more.textContent = isLong ? "Show fewer" : `Show ${owners.length}`;
@@ -67,7 +68,7 @@ export function createPeakView() {
 }
 
 /** One row per iteration, the phases beside each other. */
-function showPhases({ phases, peak, oom }) {
+function showPhases({ phases, peak, oom, job }) {
   const names = ["forward", "backward", "optimizer step"].filter((name) => phases.some((phase) => phase.phase === name));
   const iterations = [...new Set(phases.filter((phase) => names.includes(phase.phase)).map((phase) => phase.iteration))].sort((a, b) => a - b);
   const cell = (phase) => {
@@ -80,6 +81,7 @@ function showPhases({ phases, peak, oom }) {
     el("tr", {}, el("th", { scope: "row" }, `iteration ${iteration}`), ...names.map((name) => cell(phases.find((phase) => phase.phase === name && phase.iteration === iteration)))));
   byId("phases").replaceChildren(
     el("thead", {}, el("tr", {}, el("td", {}, ""), ...names.map((name) => el("th", { scope: "col", class: "number" }, name)))), el("tbody", {}, ...rows),
-    ...(oom ? [el("caption", {}, "The run ends where memory runs out; later phases are not reached.")] : iterations.length > PHASE_LIMIT ? [el("caption", {}, `the first ${PHASE_LIMIT} of ${iterations.length} iterations`)] : []));
+    ...(oom ? [el("caption", {}, "The run ends where memory runs out; later phases are not reached.")]
+      : rows.length < job.iterations ? [el("caption", {}, `${rows.length} of ${job.iterations} iterations`)] : []));
   byId("phases-card").hidden = !rows.length;
 }

@@ -1,6 +1,6 @@
 // The memory curve: what the chart shows, its switches, the values under the pointer, and the same in words.
 
-import { createChart } from "../charts.js";
+import { canDrag, createChart } from "../charts.js";
 import { indexAt } from "../curve.js";
 import { axisUnit, formatBoth, formatBytes, formatTime } from "../format.js";
 import { byId, el, saveUrl } from "./dom.js";
@@ -56,6 +56,7 @@ export function createTimelineView(actions) {
     if (!state.result) return;
     const model = modelOf(state, chosen, (width || element.clientWidth) < NARROW);
     showSwitches(model);
+    byId("timeline-text").textContent = textOf(state.result.summary, canDrag(model.isNarrow));
     try {
       await chart.draw(model);
       delete element.dataset.missing;
@@ -103,7 +104,6 @@ export function createTimelineView(actions) {
       state = next;
       if (!state.result || (state.result === old.result && state.zoom === old.zoom)) return;
       byId("zoom-reset").disabled = byId("zoom-out").disabled = !state.zoom;
-      byId("timeline-text").textContent = textOf(state.result.summary);
       tip.hidden = true;
       draw();
     },
@@ -139,7 +139,7 @@ function modelOf({ result, zoom }, chosen, isNarrow) {
   const [unitBytes, unitName] = axisUnit(top);
   const isCrowded = oom !== null && peak.at && Math.abs(oom.at.time_ms - peak.at.time_ms) < (toMs - fromMs) / 3; // then the text of the failure is enough
   const marks = [];
-  if (peak.at) marks.push({ kind: "peak", timeMs: peak.at.time_ms, bytes: peak.allocated_bytes, text: isCrowded ? "" : `peak ${formatBytes(peak.allocated_bytes)}${isNarrow ? "" : `: ${peak.at.phase}`}` });
+  if (peak.at) marks.push({ kind: "peak", timeMs: peak.at.time_ms, bytes: peak.allocated_bytes, text: isCrowded ? "" : `peak ${formatBytes(peak.allocated_bytes)}${isNarrow || peak.at.phase === "other" ? "" : `: ${peak.at.phase}`}` });
   if (oom) marks.push({ kind: "oom", timeMs: oom.at.time_ms, bytes: gpu.usable_bytes, text: `out of memory: ${formatBytes(oom.bytes)} more` });
   const starts = new Map();
   for (const phase of phases) if (phase.phase !== "parameters") starts.set(phase.iteration, Math.min(starts.get(phase.iteration) ?? Infinity, Math.max(0, phase.start_ms)));
@@ -157,11 +157,12 @@ function after(curve, timeMs) {
   return { timeMs: Array.from(curve.timeMs.slice(at)).map((time) => Math.max(time, timeMs)), bytes: Array.from(curve.bytes.slice(at)) };
 }
 
-function textOf({ peak, gpu, oom, need }) {
+function textOf({ peak, gpu, oom, need }, isDraggable) {
   if (!peak.at) return "Nothing is allocated in this recording.";
-  const parts = [`Allocated peaks at ${formatBytes(peak.allocated_bytes)} in ${momentText(peak.at)}, ${formatTime(peak.at.time_ms)} into the recording; reserved reaches ${formatBytes(peak.reserved_bytes)}.`];
-  if (oom) parts.push(`In ${momentText(oom.at)} (${formatTime(oom.at.time_ms)}) a request for ${formatBytes(oom.bytes)} does not fit any more; on a larger card reserved would go on to ${formatBytes(need.reserved_bytes)}.`);
-  else if (gpu) parts.push(`The limit is ${formatBytes(gpu.usable_bytes)}.`);
-  parts.push("Times are those of the CPU: on a GPU the order is the same, the speed is not. Drag to zoom, double click to see all.");
+  const parts = [`Allocated peaks at ${formatBytes(peak.allocated_bytes)} ${momentText(peak.at)}, ${formatTime(peak.at.time_ms)} into the recording; reserved reaches ${formatBytes(peak.reserved_bytes)}.`];
+  const moment = oom && momentText(oom.at);
+  if (oom) parts.push(`${moment.charAt(0).toUpperCase()}${moment.slice(1)} (${formatTime(oom.at.time_ms)}) a request for ${formatBytes(oom.bytes)} finds no place any more; without a limit reserved would go on to ${formatBytes(need.reserved_bytes)}.`);
+  else if (gpu) parts.push(`The limit for it is ${formatBytes(gpu.usable_bytes)}.`);
+  parts.push(`Times are those of the CPU: on a GPU the order is the same, the speed is not. ${isDraggable ? "Drag to zoom, double click to see all." : "The buttons above zoom."}`);
   return parts.join(" ");
 }

@@ -3,7 +3,7 @@
 import { formatBoth, formatBytes, formatExact, formatRange } from "../format.js";
 import { parseSize } from "../state.js";
 import { byId, el } from "./dom.js";
-import { gpuText, jobText, PARTS, scalingText, shortBytes, verdictReason, verdictText } from "./words.js";
+import { deviceLimit, gpuText, jobLine, PARTS, shortBytes, verdictReason, verdictText } from "./words.js";
 
 export function createVerdictView() {
   return {
@@ -27,7 +27,7 @@ function showVerdict(summary) {
   byId("verdict-title").textContent = title;
   const reason = verdictReason(summary);
   byId("verdict-text").replaceChildren(
-    el("strong", {}, text), el("span", {}, `${jobText(summary)}, ${scalingText(summary)}`), ...(reason ? [el("span", { class: "reason" }, reason)] : []));
+    el("strong", {}, text), el("span", {}, jobLine(summary)), ...(reason ? [el("span", { class: "reason" }, reason)] : []));
 }
 
 function figure(id, bytes, small) {
@@ -39,12 +39,13 @@ function figure(id, bytes, small) {
   if (small !== null) byId(`${id}-exact`).textContent = small;
 }
 
-function showFigures({ verdict, peak, need, gpu, band, outside }) {
+function showFigures(summary) {
+  const { verdict, peak, need, gpu, band } = summary;
   figure("peak-reserved", peak.reserved_bytes, formatExact(peak.reserved_bytes));
   figure("peak-allocated", peak.allocated_bytes, formatExact(peak.allocated_bytes));
-  figure("peak-device", peak.device_bytes, null);
+  figure("peak-device", Math.min(peak.device_bytes, deviceLimit(summary)), null);
   const note = byId("band");
-  note.textContent = formatRange(band.low_bytes + outside.context_bytes, band.high_bytes + outside.context_bytes);
+  note.textContent = deviceRange(summary);
   note.title = `Range of the estimate: ${band.why}. Without the context: ${formatBoth(band.low_bytes)} to ${formatBoth(band.high_bytes)}.`;
   byId("need-figure").hidden = verdict !== "oom" && verdict !== "tight";
   figure("need", need.reserved_bytes, formatExact(need.reserved_bytes));
@@ -52,10 +53,22 @@ function showFigures({ verdict, peak, need, gpu, band, outside }) {
   if (gpu) figure("usable", gpu.usable_bytes, `of ${formatBytes(gpu.total_bytes)} in total`);
 }
 
+/** Where the estimate of the whole process lies; libraries are not part of the limit, so the sum can go beyond the card. */
+function deviceRange(summary) {
+  const { gpu, band, outside } = summary;
+  const limitBytes = deviceLimit(summary);
+  const lowBytes = band.low_bytes + outside.context_bytes;
+  const highBytes = band.high_bytes + outside.context_bytes;
+  if (highBytes < limitBytes) return formatRange(lowBytes, highBytes);
+  const all = limitBytes < gpu.total_bytes ? "all but what is kept for others" : "all of the card";
+  return lowBytes < limitBytes ? `${formatBytes(lowBytes)} to ${all}` : all;
+}
+
 /** Parts of the bar: [class, label, bytes, explanation] */
 function partsOf(summary, reserveBytes) {
   const parts = PARTS.map(([key, name, label, why]) => [name, label, summary.at_peak[key], why]);
-  parts.push(["context", "CUDA context, libraries", summary.outside.context_bytes + summary.outside.library_bytes, "of the process, outside PyTorch"]);
+  const outsideBytes = Math.min(summary.outside.context_bytes + summary.outside.library_bytes, deviceLimit(summary) - summary.peak.reserved_bytes);
+  parts.push(["context", "CUDA context, libraries", outsideBytes, "of the process, outside PyTorch"]);
   if (summary.gpu && reserveBytes) parts.push(["reserve", "Kept for others", reserveBytes, "as you asked"]);
   return parts.filter((part) => part[2] > 0);
 }

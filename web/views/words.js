@@ -1,6 +1,8 @@
 // Names and sentences that several views use, so that the page says the same thing everywhere. From result JSON to English; no DOM.
 
-import { formatBytes, formatTime } from "../format.js";
+import { formatApart, formatBytes, formatTime } from "../format.js";
+
+const SEGMENT_STEP_BYTES = 2 ** 21;
 
 /** What the stacked bar and the tables show, in this order: [key in at_peak, css class, label, explanation] */
 export const PARTS = [
@@ -21,16 +23,17 @@ export function categoryClass(category) {
   return category === "optimizer state" ? "state" : category;
 }
 
-/** "backward of iteration 2" @param {{phase: string, iteration: number}} at */
+/** "in backward of iteration 2" @param {{phase: string, iteration: number}} at */
 export function momentText(at) {
-  return at.phase === "parameters" ? "while the model is built" : `${at.phase} of iteration ${at.iteration}`;
+  if (at.phase === "parameters") return "while the model is built";
+  return at.phase === "other" ? `in iteration ${at.iteration}, outside its phases` : `in ${at.phase} of iteration ${at.iteration}`;
 }
 
-/** "backward of iteration 2, in aten::mm of Decoder_0/Linear_16, at 393.8 ms" @param {any} at */
+/** "in backward of iteration 2, by aten::mm of Decoder_0/Linear_16, at 393.8 ms" @param {any} at */
 export function placeText(at) {
   const parts = [momentText(at)];
-  if (at.op) parts.push(`in ${at.op}${at.module ? ` of ${at.module}` : ""}`);
-  else if (at.module) parts.push(`in ${at.module}`);
+  if (at.op) parts.push(`by ${at.op}${at.module ? ` of ${at.module}` : ""}`);
+  else if (at.module) parts.push(`by ${at.module}`);
   parts.push(`at ${formatTime(at.time_ms)}`);
   return parts.join(", ");
 }
@@ -40,10 +43,26 @@ export function gpuText(gpu) {
   return gpu.name ?? `a card of ${formatBytes(gpu.total_bytes)}`;
 }
 
-/** What is missing when it does not fit: to the smallest limit with which the job still runs. @param {any} summary */
+/** What is missing to the smallest limit with which the job still runs; 0 if fragmentation decides. @param {any} summary */
 export function shortBytes(summary) {
-  const missing = summary.minimum_capacity_bytes - summary.gpu.usable_bytes;
-  return missing > 0 ? missing : Math.max(0, summary.need.reserved_bytes - summary.gpu.usable_bytes);
+  return Math.max(0, summary.minimum_capacity_bytes - summary.gpu.usable_bytes);
+}
+
+/** It runs out, though it would run under a lower limit: which cached blocks the allocator keeps decides. @param {any} summary */
+export function isBorderline({ verdict, gpu, minimum_capacity_bytes: minimumBytes }) {
+  return verdict === "oom" && minimumBytes <= gpu.usable_bytes;
+}
+
+/** The call that makes PyTorch keep to the smallest limit with which the job runs. The limit is the fraction of the total, rounded down,
+ * and segments come in steps of 2 MiB: as few digits as stay within one of them. @param {any} summary */
+export function fractionCall({ gpu, minimum_capacity_bytes: minimumBytes }) {
+  let fraction = 1;
+  for (let digits = 2; digits <= 9; digits++) {
+    fraction = Math.ceil((minimumBytes / gpu.total_bytes) * 10 ** digits) / 10 ** digits;
+    const limitBytes = Math.floor(fraction * gpu.total_bytes);
+    if (limitBytes >= minimumBytes && limitBytes < minimumBytes + SEGMENT_STEP_BYTES) break;
+  }
+  return `torch.cuda.set_per_process_memory_fraction(${fraction})`;
 }
 
 /** [title, rest of the line] @param {any} summary */
@@ -52,19 +71,39 @@ export function verdictText(summary) {
   if (!gpu) return ["No GPU chosen", `The job needs ${formatBytes(need.reserved_bytes)} for PyTorch. Choose a GPU to see whether it fits.`];
   const spare = formatBytes(gpu.usable_bytes - peak.reserved_bytes);
   if (verdict === "fits") return ["Fits", `${spare} to spare on ${gpuText(gpu)}`];
+  if (isBorderline(summary)) return ["Does not fit", `out of memory on ${gpuText(gpu)}, by fragmentation alone`];
   if (verdict === "oom") return ["Does not fit", `short by ${formatBytes(shortBytes(summary))} on ${gpuText(gpu)}`];
-  return ["Tight", `only just: ${spare} to spare on ${gpuText(gpu)}`];
+  return ["Tight", need.reserved_bytes > gpu.usable_bytes ? `runs on ${gpuText(gpu)}, but only by giving cached memory back` : `only just: ${spare} to spare on ${gpuText(gpu)}`];
 }
 
 /** Why a verdict is not plainly "fits"; empty where there is nothing to say. @param {any} summary */
 export function verdictReason(summary) {
-  const { verdict, gpu, need, minimum_capacity_bytes: minimum, band } = summary;
-  if (verdict === "oom")
-    return `PyTorch needs at least ${formatBytes(minimum)} here; ${formatBytes(gpu.usable_bytes)} of the card are usable.`;
+  const { verdict, gpu, need, minimum_capacity_bytes: minimumBytes, band } = summary;
+  const usableBytes = gpu?.usable_bytes;
+  if (isBorderline(summary)) {
+    const [lower, usable] = formatApart(minimumBytes, usableBytes);
+    return `With ${usable} usable it runs out because of fragmentation, though it would run under a limit that is ${formatBytes(usableBytes - minimumBytes)} lower (${lower}), so it is borderline. ${fractionCall(summary)} makes the allocator keep to that limit.`;
+  }
+  if (verdict === "oom") {
+    const [least, usable] = formatApart(minimumBytes, usableBytes);
+    const more = need.reserved_bytes > minimumBytes ? ` (${formatApart(need.reserved_bytes, minimumBytes)[0]} if it should never have to give cached memory back)` : "";
+    return `PyTorch needs at least ${least} here${more}; ${usable} of the card are usable.`;
+  }
   if (verdict !== "tight") return "";
-  return need.reserved_bytes > gpu.usable_bytes
-    ? `Without a limit it would reserve ${formatBytes(need.reserved_bytes)}; here the allocator must give cached memory back and try again, which costs time, and a little more would not fit.`
-    : `The high end of the estimate, ${formatBytes(band.high_bytes)}, is above the ${formatBytes(gpu.usable_bytes)} that are usable.`;
+  if (need.reserved_bytes > usableBytes) {
+    const [wanted, usable] = formatApart(need.reserved_bytes, usableBytes);
+    return `Without a limit it would reserve ${wanted}, and ${usable} are usable: the allocator must give cached memory back and try again, which costs time. The lowest limit under which it runs is ${formatBytes(minimumBytes)}.`;
+  }
+  if (band.high_bytes > usableBytes) {
+    const [high, usable] = formatApart(band.high_bytes, usableBytes);
+    return `The high end of the estimate, ${high}, is above the ${usable} that are usable.`;
+  }
+  return "The order of device addresses decides between equal free blocks, and in one of the two orders that were tried it runs out of memory.";
+}
+
+/** The most that nvidia-smi can show for the process: the card's total less what is kept for others. @param {any} summary */
+export function deviceLimit({ gpu, outside }) {
+  return gpu ? gpu.usable_bytes + outside.context_bytes : Infinity;
 }
 
 /** "batch 64, SGD" @param {any} summary */
@@ -75,11 +114,13 @@ export function jobText({ job }) {
   return parts.join(", ");
 }
 
-/** The command that answers the same. @param {{name: string}[]} inputs @param {import("../state.js").Settings} settings */
-export function commandText(inputs, settings) {
-  const quote = (text) => (/^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+/** The command that answers the same. @param {import("../state.js").Input[]} inputs @param {import("../state.js").Settings} settings
+ * @param {number[]} recordedSizes batch sizes of the inputs */
+export function commandText(inputs, settings, recordedSizes) {
+  const quote = (text) => (/^[\w./+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const words = ["oomcast", "estimate", ...inputs.map((input) => input.name)];
   const add = (flag, value, usual) => value !== usual && words.push(flag, String(value).trim());
+  if (inputs.some((input) => input.batch)) words.push("--recorded-batch", recordedSizes.join(","));
   if (inputs.length > 1) add("--batch", settings.batch, null);
   if (settings.gpu === "custom") words.push("--capacity", settings.capacityText.trim());
   else add("--gpu", settings.gpu, "none");
@@ -91,9 +132,9 @@ export function commandText(inputs, settings) {
   return words.map(quote).join(" ");
 }
 
-/** How the sizes came about. @param {any} summary */
-export function scalingText({ job }) {
-  const recorded = job.recorded_batch_sizes.join(" and ");
-  if (!job.batch_size) return "the batch size cannot be seen in the profile";
-  return job.scaling === "recorded" ? "as recorded" : `from the recordings at batch ${recorded}`;
+/** "batch 64 (from the recordings at batch 4 and 8), SGD" @param {any} summary */
+export function jobLine({ job }) {
+  const batch = !job.batch_size ? "batch size not seen in the profile"
+    : `batch ${job.batch_size} (${job.scaling === "recorded" ? "as recorded" : `from the recordings at batch ${job.recorded_batch_sizes.join(" and ")}`})`;
+  return [batch, job.optimizer].filter(Boolean).join(", ");
 }
