@@ -233,6 +233,7 @@ oc_status oc_recording_plan(oc_plan *plan, const oc_recording *recording, const 
     }
     *usage = w.usage;
     note_run(run, plan, w.usage);
+    plan->batch = subject->scale->batch;
     plan->optimizer_name = a->optimizer ? oc_intern_text(a->names, a->optimizer, NULL) : NULL;
     return OC_OK;
 }

@@ -131,7 +131,7 @@ function layoutOf(model, paint) {
     font, shapes, annotations, margin: { l: 48, r: 14, t: 30, b: 42 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "x",
     hoverdistance: -1, spikedistance: -1, dragmode: canDrag(model.isNarrow) ? "zoom" : false,
     xaxis: {
-      ...axis, range: [model.fromMs, model.toMs], showgrid: false, title: { text: "time in the CPU recording, ms", font, standoff: 8 }, nticks: model.isNarrow ? 5 : 10,
+      ...axis, range: [model.fromMs, model.toMs], showgrid: false, title: { text: "time in the recording, ms", font, standoff: 8 }, nticks: model.isNarrow ? 5 : 10,
       showspikes: true, spikemode: "across", spikesnap: "cursor", spikethickness: 1, spikedash: "solid", spikecolor: paint("dim"),
     },
     yaxis: { ...axis, range: [model.bottomBytes / model.unitBytes, model.topBytes / model.unitBytes], fixedrange: true, ticksuffix: ` ${model.unitName}`, nticks: 7 },

@@ -1,7 +1,7 @@
 // What a link carries, field by field, and how each is checked when it is read: a record becomes a plain list without names.
 // Nothing of a link is used before it has passed here. Texts lose control and direction characters and are only ever shown as text.
 
-import { FOREACH, LARGEST_BATCH, ZERO_GRAD } from "./state.js";
+import { ALLOC_CONF_LENGTH, FOREACH, LARGEST_BATCH, ZERO_GRAD } from "./state.js";
 
 export const PHASES = ["parameters", "forward", "backward", "optimizer step", "other"];
 export const CATEGORIES = ["parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"];
@@ -11,6 +11,7 @@ export const OPTIMIZER_WORDS = [
   "recorded", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adafactor", "SGD+momentum", "Adam+amsgrad", "AdamW+amsgrad", "NAdam", "RAdam", "Adamax", "Adadelta",
 ];
 const SCALINGS = ["recorded", "two-profiles", "inferred"];
+const DEVICES = ["cuda", "hip", "other"];
 export const EXAMPLES = ["", "cnn", "transformer"];
 
 /** A value of a link that is not what it should be. */
@@ -86,11 +87,14 @@ const summary = record({
   })),
   warnings: list(record({ code: text(60), count: bytes, first_offset: maybe(bytes), message: text(300) }), 12),
   assumptions: list(text(300), 16),
+  recording: later(maybe(record({
+    device: word(DEVICES), device_id: number(1e6), devices: number(1e6), events: bytes, before_bytes: bytes, is_simulated: word([false, true]),
+  })), null),
 });
 
 const settings = record({
   gpu: text(80), capacityText: text(40), batch: maybe(number(LARGEST_BATCH)), optimizer: word(OPTIMIZER_WORDS), foreach: word(FOREACH), zeroGrad: word(ZERO_GRAD),
-  reserveText: text(40), torch: text(20),
+  reserveText: text(40), torch: text(20), allocConf: later(text(ALLOC_CONF_LENGTH), ""),
 });
 
 /** The whole of a link but its curves. `endMs` is the length of the time axis. */

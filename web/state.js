@@ -3,7 +3,7 @@
 
 /** @typedef {{name: string, sizeBytes: number, file?: File, url?: string, batch?: number | null}} Input batch: recorded, as a person gave it */
 /** @typedef {{gpu: string, capacityText: string, batch: number | null, optimizer: string, foreach: string, zeroGrad: string,
- *   reserveText: string, torch: string}} Settings */
+ *   reserveText: string, torch: string, allocConf: string}} Settings allocConf: as PYTORCH_CUDA_ALLOC_CONF */
 /** @typedef {{timeMs: Float64Array | number[], bytes: Float64Array | number[]}} Curve */
 /** @typedef {{allocated: Curve, reserved: Curve, tensor: Curve, need: Curve}} Curves */
 /** @typedef {{summary: object, text: string | null, curves: Curves, settings: Settings}} Result text: as the core wrote it, null from a link */
@@ -21,11 +21,13 @@ export const OPTIMIZERS = [
 export const FOREACH = ["auto", "on", "off", "fused"];
 export const ZERO_GRAD = ["recorded", "start", "after-forward", "after-step"];
 export const LARGEST_BATCH = 100000000;
+export const ALLOC_CONF_LENGTH = 399; // as the core takes it
 const LARGEST_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** @type {Readonly<Settings>} */
 export const DEFAULTS = Object.freeze({
   gpu: "GeForce RTX 4090", capacityText: "24GiB", batch: null, optimizer: "recorded", foreach: "auto", zeroGrad: "recorded", reserveText: "", torch: "",
+  allocConf: "",
 });
 
 const UNITS = {
@@ -63,6 +65,7 @@ export function cleanSettings(raw) {
     zeroGrad: word(given.zeroGrad, ZERO_GRAD),
     reserveText: text(given.reserveText, "", 40),
     torch: text(given.torch, "", 20),
+    allocConf: text(given.allocConf, "", ALLOC_CONF_LENGTH),
   };
 }
 
@@ -87,6 +90,7 @@ export function toOptions(settings, profileCount) {
   if (settings.zeroGrad !== "recorded") options.zero_grad = settings.zeroGrad;
   if (settings.reserveText.trim()) options.reserve_bytes = parseSize(settings.reserveText);
   if (settings.torch.trim()) options.torch = settings.torch.trim();
+  if (settings.allocConf.trim()) options.alloc_conf = settings.allocConf.trim();
   return options;
 }
 

@@ -261,6 +261,29 @@ test("what matters is a warning beside the verdict, what does not stands dim amo
   assert.ok(shown.some((text) => /^Warning.*one optimizer step only/.test(text)));
 }));
 
+test("a profile recorded on a GPU: as it was, and simulated again for another card", () => journey(async (page) => {
+  const MIB = 2 ** 20;
+  let allocated = 0;
+  const traceEvents = [[64, 8, 20], [72, 12, 20], [128, 30, 50], [72, -12, 50], [72, 10, 50]].map(([address, size, reserved], i) => ({
+    ph: "i", name: "[memory]", pid: 1, tid: 1, ts: 10 * i, args: { "Device Type": 1, "Device Id": 0, Addr: address * MIB, Bytes: size * MIB,
+      "Total Allocated": (allocated += size) * MIB, "Total Reserved": reserved * MIB } }));
+  await page.setInputFiles("#file", write("gpu.json", JSON.stringify({ traceEvents })));
+  await settled(page);
+  await page.selectOption("#gpu", "none");
+  await settled(page);
+  assert.equal((await figures(page)).reservedBytes, String(50 * MIB));
+  assert.match(await page.textContent("#verdict-text"), /recorded on GPU 0, as it was/);
+  assert.match(await page.textContent("#batch-hint"), /Recorded on a GPU and taken as it was/);
+  for (const id of ["#batch", "#optimizer"]) assert.equal(await page.isDisabled(id), true, id);
+  await page.click("#more > summary");
+  await page.fill("#alloc-conf", "expandable_segments:True");
+  await page.press("#alloc-conf", "Enter");
+  await settled(page);
+  assert.equal((await figures(page)).reservedBytes, String(60 * MIB), "in pages of 20 MiB");
+  assert.match(await page.textContent("#verdict-text"), /simulated again/);
+  assert.match(await page.textContent("#series"), /reserved as recorded/);
+}));
+
 test("three files and a folder are refused kindly", () => journey(async (page) => {
   await drop(page, [A, B, OTHER]);
   assert.match((await errorText(page)).message, /one profile, or at two/);

@@ -62,6 +62,18 @@ test("example, batch, GPU, optimizer and the rest: each answer is the command li
   await settled(page);
   assert.deepEqual(await figures(page), ask(...CNN, ...options, "--foreach", "off", "--zero-grad", "after-step", "--reserve", "1GiB"));
   assert.match(await page.textContent("#more-changed"), /3 changed/);
+  await page.fill("#alloc-conf", "expandable_segments:True");
+  await page.press("#alloc-conf", "Enter");
+  await settled(page);
+  assert.deepEqual(await figures(page), ask(...CNN, ...options, "--foreach", "off", "--zero-grad", "after-step", "--reserve", "1GiB", "--alloc-conf", "expandable_segments:True"));
+  assert.match(await page.textContent("#assumptions"), /caching allocator with expandable_segments:True/);
+  await page.fill("#alloc-conf", "expandable_segments:yes");
+  await page.press("#alloc-conf", "Enter");
+  await settled(page);
+  assert.match(await page.textContent("#settings-error"), /allocator option expandable_segments:yes: expected True or False\. The figures are still those/);
+  await page.fill("#alloc-conf", "");
+  await page.press("#alloc-conf", "Enter");
+  await settled(page);
   const command = await page.textContent("#command");
   assert.equal(command, "oomcast estimate cnn-b4.json.gz cnn-b8.json.gz --batch 64 --gpu 'GeForce RTX 4060' --optimizer AdamW --foreach off --zero-grad after-step --reserve 1GiB");
 
@@ -89,7 +101,7 @@ test("fits, tight and out of memory, a custom capacity and no card", () => journ
   assert.equal(answer.verdict, "oom");
   assert.equal((await figures(page)).verdict, "oom");
   assert.match(await page.textContent("#verdict-title"), /^Does not fit$/);
-  assert.match(await page.textContent("#oom-message"), /^torch\.OutOfMemoryError: CUDA out of memory\. Tried to allocate /);
+  assert.equal(await page.textContent("#oom-message"), `torch.OutOfMemoryError: ${answer.oom.message}`, "the page and the command line quote PyTorch alike");
   assert.match(await page.textContent("#oom-text"), new RegExp(answer.oom.bytes.toLocaleString("en-US")));
   assert.deepEqual(await page.evaluate(() => document.getElementById("chart").data.map((trace) => [trace.name, trace.x.length > 0])),
     [["allocated", true], ["tensor", true], ["reserved", true], ["need", true], ["peak", true], ["oom", true]]);

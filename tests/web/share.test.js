@@ -15,13 +15,20 @@ const shownOf = (summary, settings = DEFAULTS, inputs = [{ name: "job-b2.json.gz
 
 test("a result survives the link: verdict, figures, owners, texts, settings, files", async () => {
   const { summary } = oomResult();
-  const settings = { gpu: "T4", capacityText: "24GiB", batch: 300, optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: "2.6" };
+  const settings = { gpu: "T4", capacityText: "24GiB", batch: 300, optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: "2.6", allocConf: "expandable_segments:True" };
   const inputs = [{ name: "job-b2.json.gz", sizeBytes: 12345 }, { name: "jöb «4».json.gz", sizeBytes: 2 ** 40, batch: 32 }];
   const opened = await open(shownOf(summary, settings, inputs));
   assert.deepEqual(opened.inputs, [{ ...inputs[0], batch: null }, inputs[1]]);
   assert.deepEqual(opened.result.settings, settings);
   for (const key of ["verdict", "peak", "need", "minimum_capacity_bytes", "band", "outside", "gpu", "job", "at_peak", "oom", "warnings", "assumptions", "owners", "phases"])
     assert.deepEqual(opened.result.summary[key], summary[key], key);
+});
+
+test("a link to a GPU recording tells that it is one", async () => {
+  const { summary } = oomResult();
+  assert.equal((await open(shownOf(summary))).result.summary.recording, null);
+  const recording = { device: "hip", device_id: 3, devices: 4, events: 26770, before_bytes: 2 ** 33, is_simulated: true };
+  assert.deepEqual((await open(shownOf({ ...summary, recording }))).result.summary.recording, recording);
 });
 
 test("the curve of a link has the exact peaks and stays close everywhere else", async () => {
@@ -57,7 +64,7 @@ test("a link of the first version still opens: words and fields have only been a
   const opened = await decodeLink(readFileSync(new URL("./old-link.txt", import.meta.url), "utf8").trim());
   const { summary } = oomResult();
   assert.deepEqual(opened.inputs, [{ name: "job-b2.json.gz", sizeBytes: 12345, batch: null }, { name: "job-b4.json.gz", sizeBytes: 23456, batch: null }]);
-  assert.deepEqual(opened.result.settings, { gpu: "T4", capacityText: "24GiB", batch: 300, optimizer: "Adafactor", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: "2.6" });
+  assert.deepEqual(opened.result.settings, { gpu: "T4", capacityText: "24GiB", batch: 300, optimizer: "Adafactor", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: "2.6", allocConf: "" });
   assert.deepEqual(opened.result.summary.peak, summary.peak);
   assert.deepEqual(opened.result.summary.oom, summary.oom);
   assert.deepEqual(OPTIMIZER_WORDS.slice(0, 7), ["recorded", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adafactor"]);
@@ -70,6 +77,7 @@ test("any settings and any plausible figures come back as they were", async () =
   const settingsOf = fc.record({
     gpu: text, capacityText: fc.constantFrom("12GiB", "", "x"), batch: fc.option(fc.integer({ min: 1, max: 1e8 })), optimizer: fc.constantFrom(...OPTIMIZERS),
     foreach: fc.constantFrom(...FOREACH), zeroGrad: fc.constantFrom(...ZERO_GRAD), reserveText: fc.constantFrom("", "1GB"), torch: fc.constantFrom("", "2.6"),
+    allocConf: fc.constantFrom("", "max_split_size_mb:128,roundup_power2_divisions:[256:1,>:4]"),
   }, { noNullPrototype: true });
   const well = (value) => (value.isWellFormed ? value.isWellFormed() : !/[\ud800-\udfff]/.test(value));
   await fc.assert(fc.asyncProperty(settingsOf, bytes, bytes, bytes, text, async (settings, activation, cached, more, module) => {

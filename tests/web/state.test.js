@@ -16,9 +16,9 @@ test("default settings ask for the default card and nothing else", () => {
 });
 
 test("every setting reaches the core under the core's name", () => {
-  const settings = { gpu: "custom", capacityText: "12GiB", batch: 64, optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: " 2.4 " };
+  const settings = { gpu: "custom", capacityText: "12GiB", batch: 64, optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "500MiB", torch: " 2.4 ", allocConf: " expandable_segments:True" };
   assert.deepEqual(toOptions(settings, 2), {
-    capacity_bytes: 12884901888, batch: 64, optimizer: "AdamW", foreach: "off", zero_grad: "start", reserve_bytes: 524288000, torch: "2.4",
+    capacity_bytes: 12884901888, batch: 64, optimizer: "AdamW", foreach: "off", zero_grad: "start", reserve_bytes: 524288000, torch: "2.4", alloc_conf: "expandable_segments:True",
   });
   assert.deepEqual(toOptions({ ...DEFAULTS, gpu: "none" }, 1), {});
 });

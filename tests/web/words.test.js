@@ -75,8 +75,8 @@ test("the predicted failure reads like PyTorch's own message", () => {
 
 test("the command that gives the same answer", () => {
   const files = [{ name: "job-b2.json.gz" }, { name: "it's b4.json.gz" }];
-  assert.equal(commandText(files, { ...DEFAULTS, batch: 64, gpu: "GeForce RTX 4060", optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "1GiB", torch: "2.6" }),
-    "oomcast estimate job-b2.json.gz 'it'\\''s b4.json.gz' --batch 64 --gpu 'GeForce RTX 4060' --optimizer AdamW --foreach off --zero-grad start --reserve 1GiB --torch 2.6");
+  assert.equal(commandText(files, { ...DEFAULTS, batch: 64, gpu: "GeForce RTX 4060", optimizer: "AdamW", foreach: "off", zeroGrad: "start", reserveText: "1GiB", torch: "2.6", allocConf: "roundup_power2_divisions:[256:1,>:4]" }),
+    "oomcast estimate job-b2.json.gz 'it'\\''s b4.json.gz' --batch 64 --gpu 'GeForce RTX 4060' --optimizer AdamW --foreach off --zero-grad start --reserve 1GiB --torch 2.6 --alloc-conf 'roundup_power2_divisions:[256:1,>:4]'");
   assert.equal(commandText([{ name: "a.json" }], { ...DEFAULTS, batch: 64, gpu: "custom", capacityText: "12 GiB" }), "oomcast estimate a.json --capacity '12 GiB'");
   assert.equal(commandText([{ name: "a.json" }], { ...DEFAULTS, gpu: "none" }), "oomcast estimate a.json");
   const given = [{ name: "a.json", batch: null }, { name: "b.json", batch: 32 }];

@@ -27,6 +27,7 @@ export function createControlsView(actions) {
   change("zero-grad", "zeroGrad");
   change("reserve", "reserveText", (text) => parseSize(text) !== null);
   change("torch", "torch", (text) => /^\d+\.\d+/.test(text));
+  change("alloc-conf", "allocConf");
   byId("reset").addEventListener("click", actions.resetSettings);
   const recorded = byId("recorded-batch");
   recorded.addEventListener("change", () => actions.giveBatches(recorded.value));
@@ -69,14 +70,14 @@ export function createControlsView(actions) {
     if (Number(batch.value) !== shown && document.activeElement !== batch) batch.value = shown ?? "";
     if (document.activeElement !== slider) slider.value = toSlider(shown ?? 1, sliderTop);
     slider.setAttribute("aria-valuetext", `batch ${shown ?? "unknown"}`);
-    byId("batch-hint").replaceChildren(...batchHint(job, isFree, state, actions));
+    byId("batch-hint").replaceChildren(...batchHint(state.result.summary, isFree, state, actions));
   };
 
   /** Asked for where the core sees no batch size, or a person has said it. */
   const showRecorded = ({ inputs, link, result, settingsError }) => {
     const shown = link ? link.inputs : inputs;
     const given = shown.filter((input) => input.batch);
-    byId("recorded-field").hidden = result.summary.job.batch_size !== null && !given.length;
+    byId("recorded-field").hidden = Boolean(result.summary.recording) || (result.summary.job.batch_size !== null && !given.length);
     byId("recorded-label").textContent = shown.length > 1 ? "Recorded at batch sizes, of A and B" : "Recorded at batch size";
     recorded.placeholder = shown.length > 1 ? "16, 32" : "16";
     if (settingsError?.field !== "recorded-batch") recorded.value = given.length ? result.summary.job.recorded_batch_sizes.join(", ") : "";
@@ -91,28 +92,30 @@ export function createControlsView(actions) {
       const { settings, settingsError } = state;
       byId("fields").disabled = Boolean(state.link);
       showBatch(state);
+      for (const id of ["optimizer", "foreach", "zero-grad"]) byId(id).disabled = Boolean(state.result.summary.recording); // it is what it was
       if (state.result !== old.result || state.settingsError !== old.settingsError) showRecorded(state);
       const { optimizer } = state.result.summary.job;
       const first = byId("optimizer").options[0];
       first.textContent = settings.optimizer === "recorded" && optimizer ? `as recorded: ${optimizer}` : "as recorded";
-      for (const [id, key] of [["optimizer", "optimizer"], ["foreach", "foreach"], ["zero-grad", "zeroGrad"], ["reserve", "reserveText"], ["torch", "torch"]])
+      for (const [id, key] of [["optimizer", "optimizer"], ["foreach", "foreach"], ["zero-grad", "zeroGrad"], ["reserve", "reserveText"], ["torch", "torch"], ["alloc-conf", "allocConf"]])
         if (byId(id).value !== settings[key]) byId(id).value = settings[key];
-      const changed = ["foreach", "zeroGrad", "reserveText", "torch"].filter((key) => settings[key].trim() !== DEFAULTS[key]);
+      const changed = ["foreach", "zeroGrad", "reserveText", "torch", "allocConf"].filter((key) => settings[key].trim() !== DEFAULTS[key]);
       byId("more-changed").textContent = changed.length ? `${changed.length} changed` : "";
       byId("reset").disabled = Boolean(state.link) || !isChanged(settings);
       const problem = byId("settings-error");
       problem.hidden = !settingsError;
-      problem.textContent = settingsError ? `${settingsError.message} The figures are still those of the last settings that worked.` : "";
+      problem.textContent = settingsError ? `${/[.!?]$/.test(settingsError.message) ? settingsError.message : `${settingsError.message}.`} The figures are still those of the last settings that worked.` : "";
       for (const id of ["batch", "recorded-batch", "capacity", "reserve"]) byId(id).toggleAttribute("data-bad", settingsError?.field === id);
     },
   };
 }
 
 function isChanged(settings) {
-  return ["batch", "optimizer", "foreach", "zeroGrad", "reserveText", "torch"].some((key) => settings[key] !== DEFAULTS[key]);
+  return ["batch", "optimizer", "foreach", "zeroGrad", "reserveText", "torch", "allocConf"].some((key) => settings[key] !== DEFAULTS[key]);
 }
 
-function batchHint(job, isFree, state, actions) {
+function batchHint({ job, recording }, isFree, state, actions) {
+  if (recording) return ["Recorded on a GPU and taken as it was. To try other batch sizes and optimizers, record the job on a CPU."];
   const recorded = job.recorded_batch_sizes;
   if (isFree) return [`Recorded at ${recorded.join(" and ")}; any other is computed from the two.`];
   if (state.link) return [recorded.length ? `Recorded at ${recorded[0]}.` : "Not seen in the profile."];

@@ -13,9 +13,9 @@ export function createPlacesView(actions) {
       byId("subject").textContent = shown.map((input) => input.name).join(" + ");
       byId("subject").title = shown.map((input) => `${input.name}, ${formatMegabytes(input.sizeBytes)}`).join("\n");
       if (!state.result) return;
-      const { job } = state.result.summary;
+      const { job, recording } = state.result.summary;
       const rows = shown.map((input, place) => row(input, shown[1 - place]?.name, place, job.recorded_batch_sizes[place], state.link ? null : actions));
-      if (shown.length === 1 && !state.link) rows.push(emptyPlace(actions));
+      if (shown.length === 1 && !state.link && !recording) rows.push(emptyPlace(actions));
       byId("places").replaceChildren(el("h2", {}, shown.length > 1 ? "Profiles" : "Profile"), ...rows);
     },
   };

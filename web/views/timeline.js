@@ -10,6 +10,7 @@ const LIMIT_IN_SIGHT = 3; // the limit is drawn at first if it is at most this m
 const LABEL_LIMIT = 12;
 const NARROW = 560; // pixels
 const SERIES = [["allocated", "allocated"], ["reserved", "reserved"], ["tensor", "tensor"], ["need", "need without limit"], ["limit", "limit of the card"]];
+const labelOf = (key, label, { recording }) => (key === "need" && recording ? "reserved as recorded" : label);
 
 /** @param {{zoom: (fromMs: number, toMs: number) => void, resetZoom: () => void}} actions */
 export function createTimelineView(actions) {
@@ -70,7 +71,7 @@ export function createTimelineView(actions) {
     const has = (key) => (key === "limit" ? model.limit !== null : model.curves[key].timeMs.length > 0);
     const switches = SERIES.filter(([key]) => has(key)).map(([key, label]) =>
       el("button", { type: "button", class: "toggle", "data-series": key, "aria-pressed": String(model.isShown[key]), onclick: () => flip(key, model) },
-        el("i", { class: `stroke s-${key}` }), label));
+        el("i", { class: `stroke s-${key}` }), labelOf(key, label, state.result.summary)));
     const focused = /** @type {any} */ (document.activeElement)?.dataset?.series;
     byId("series").replaceChildren(...switches, ...[["backward", "backward"], ["step", "optimizer step"]].filter(([kind]) => model.bands.some((band) => band.kind === kind))
       .map(([kind, label]) => el("span", { class: "key" }, el("i", { class: `swatch band-${kind}` }), label)));
@@ -87,7 +88,7 @@ export function createTimelineView(actions) {
     if (tip.hidden) return;
     const { summary } = state.result;
     const curves = state.zoom?.curves ?? state.result.curves;
-    const rows = SERIES.filter(([key]) => key !== "limit" && curves[key].timeMs.length).map(([key, label]) => [key, label, curves[key].bytes[indexAt(curves[key], timeMs)]])
+    const rows = SERIES.filter(([key]) => key !== "limit" && curves[key].timeMs.length).map(([key, label]) => [key, labelOf(key, label, summary), curves[key].bytes[indexAt(curves[key], timeMs)]])
       .filter((row) => row[2] !== undefined && timeMs <= lastOf(curves[row[0]]));
     const at = summary.phases.find((phase) => phase.start_ms <= timeMs && timeMs <= phase.end_ms);
     tip.replaceChildren(el("b", {}, formatTime(timeMs)), el("span", { class: "dim" }, at ? ` ${momentText(at)}` : ""),
@@ -157,12 +158,13 @@ function after(curve, timeMs) {
   return { timeMs: Array.from(curve.timeMs.slice(at)).map((time) => Math.max(time, timeMs)), bytes: Array.from(curve.bytes.slice(at)) };
 }
 
-function textOf({ peak, gpu, oom, need }, isDraggable) {
+function textOf({ peak, gpu, oom, need, recording }, isDraggable) {
   if (!peak.at) return "Nothing is allocated in this recording.";
   const parts = [`Allocated peaks at ${formatBytes(peak.allocated_bytes)} ${momentText(peak.at)}, ${formatTime(peak.at.time_ms)} into the recording; reserved reaches ${formatBytes(peak.reserved_bytes)}.`];
   const moment = oom && momentText(oom.at);
   if (oom) parts.push(`${moment.charAt(0).toUpperCase()}${moment.slice(1)} (${formatTime(oom.at.time_ms)}) a request for ${formatBytes(oom.bytes)} finds no place any more; without a limit reserved would go on to ${formatBytes(need.reserved_bytes)}.`);
   else if (gpu) parts.push(`The limit for it is ${formatBytes(gpu.usable_bytes)}.`);
-  parts.push(`Times are those of the CPU: on a GPU the order is the same, the speed is not. ${isDraggable ? "Drag to zoom, double click to see all." : "The buttons above zoom."}`);
+  if (!recording) parts.push("Times are those of the CPU: on a GPU the order is the same, the speed is not.");
+  parts.push(`${isDraggable ? "Drag to zoom, double click to see all." : "The buttons above zoom."}`);
   return parts.join(" ");
 }

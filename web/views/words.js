@@ -129,11 +129,13 @@ export function commandText(inputs, settings, recordedSizes) {
   add("--zero-grad", settings.zeroGrad, "recorded");
   add("--reserve", settings.reserveText.trim(), "");
   add("--torch", settings.torch.trim(), "");
+  add("--alloc-conf", settings.allocConf.trim(), "");
   return words.map(quote).join(" ");
 }
 
 /** "batch 64 (from the recordings at batch 4 and 8), SGD" @param {any} summary */
-export function jobLine({ job }) {
+export function jobLine({ job, recording }) {
+  if (recording) return `recorded on GPU ${recording.device_id}${recording.is_simulated ? "; its requests simulated again for this card and these settings" : ", as it was"}`;
   const batch = !job.batch_size ? "batch size not seen in the profile"
     : `batch ${job.batch_size} (${job.scaling === "recorded" ? "as recorded" : `from the recordings at batch ${job.recorded_batch_sizes.join(" and ")}`})`;
   return [batch, job.optimizer].filter(Boolean).join(", ");
