@@ -59,6 +59,7 @@ export async function openPage(browser, server, { fragment = "", ...options } = 
   page.on("requestfailed", (request) => !request.failure()?.errorText.includes("ERR_ABORTED") && faults.push(`request failed: ${request.url()} ${request.failure()?.errorText}`));
   page.on("response", (response) => response.status() >= 400 && faults.push(`HTTP ${response.status()}: ${response.url()}`));
   await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`policy violation: ${event.violatedDirective} ${event.blockedURI}`)));
+  page.on("filechooser", () => {}); // the browser is told to hand choosers over now, not when a test is about to open one
   await page.goto(server.url + fragment);
   return { page, faults, context };
 }
