@@ -237,7 +237,8 @@ static int64_t growable_size(const oc_allocator *a, const oc_chunk *c) {
 
 /* "get_free_block": best fit, ties to the lowest address. There is no second candidate if a rule refuses the first. */
 static uint32_t find_free(oc_allocator *a, int pool, int64_t size, uint64_t stream) {
-    const oc_chunk key = {.stream = stream, .size = size, .state = OC_STATE_FREE};
+    const int64_t missing = pool == LARGE ? (int64_t)(a->options.near_fit * (double)size) : 0;
+    const oc_chunk key = {.stream = stream, .size = size - missing, .state = OC_STATE_FREE};
     const oc_index *index = &a->free[pool];
     uint32_t number = oc_blocks_find(&a->blocks, index, &key);
     a->search_count[pool]++;
@@ -665,6 +666,7 @@ oc_placement oc_allocator_allocate(oc_allocator *a, uint32_t tensor, int64_t byt
     }
     if (should_split(a, chunk(a, number), size))
         insert_free(a, cut(a, number, size));
+    bytes = bytes < chunk(a, number)->size ? bytes : chunk(a, number)->size; /* near_fit: the request is taken to be that small */
     a->block_of[tensor] = number;
     a->bytes_of[tensor] = bytes;
     a->usage.allocated_bytes += chunk(a, number)->size;

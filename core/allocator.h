@@ -34,6 +34,7 @@ typedef struct oc_allocator_options {
     double garbage_collection_threshold;  /* 0: off; works only with a fraction */
     int64_t fraction_bytes;               /* floor(memory fraction * total): limit of reserved bytes; OC_NO_LIMIT: none in force */
     int is_expandable;                    /* expandable_segments */
+    double near_fit; /* hypothetical, 0 in PyTorch: a block of the large pool serves although it is smaller by up to this part of the request */
     int is_uncached;                      /* PYTORCH_NO_CUDA_MEMORY_CACHING: each tensor is an allocation of the driver */
 } oc_allocator_options;
 

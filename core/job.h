@@ -52,6 +52,7 @@ typedef struct oc_job {
     uint32_t first_matmul, first_backward_matmul; /* operators, OC_NONE if none */
     int is_compiled;
     uint64_t low_precision_count; /* matrix products and convolutions in half or bfloat16 */
+    int has_convolutions;
     uint64_t recurrent_count;     /* calls of LSTM, GRU and RNN */
 } oc_job;
 

@@ -235,13 +235,38 @@ static void write_peak(writer *w, cJSON *root) {
         null(w, peak, "at");
 }
 
+/* Where the peak of a real run lies, library memory included. */
+typedef struct band {
+    int64_t low_bytes, high_bytes;
+    int has_order, has_near, has_convolutions; /* what widens it, beside the libraries */
+} band;
+
+static band band_of(const oc_findings *f) {
+    int64_t falling = f->run->peak.reserved_bytes, rising = f->run_rising->peak.reserved_bytes;
+    band b = {.low_bytes = falling < rising ? falling : rising, .high_bytes = (falling > rising ? falling : rising) + OC_LIBRARY_HIGH_BYTES};
+    b.has_order = falling != rising;
+    if (!f->run_near) /* a GPU recording */
+        return b;
+    b.has_near = f->run_near->peak.reserved_bytes < b.low_bytes;
+    if (b.has_near)
+        b.low_bytes = f->run_near->peak.reserved_bytes;
+    b.low_bytes = b.low_bytes > OC_BELOW_BYTES ? b.low_bytes - OC_BELOW_BYTES : 0;
+    b.has_convolutions = f->subject->job->has_convolutions;
+    b.high_bytes += b.has_convolutions ? OC_CONVOLUTION_BYTES : 0;
+    return b;
+}
+
 static void write_band(writer *w, cJSON *root) {
-    int64_t falling = w->f->run->peak.reserved_bytes, rising = w->f->run_rising->peak.reserved_bytes;
-    cJSON *band = object(w, root, "band");
-    number(w, band, "low_bytes", falling < rising ? falling : rising);
-    number(w, band, "high_bytes", (falling > rising ? falling : rising) + OC_LIBRARY_HIGH_BYTES);
-    text(w, band, "why",
-         falling == rising ? "library memory (0 to 36 MiB)" : "library memory (0 to 36 MiB) and the order of device addresses, which decides between equal blocks");
+    const band b = band_of(w->f);
+    char why[300];
+    (void)snprintf(why, sizeof why, "library memory (0 to 36 MiB)%s%s%s%s", w->f->run_near ? ", measured runs up to 16 MiB below" : "",
+                   b.has_convolutions ? ", workspaces of convolutions (64 MiB, on some jobs more)" : "",
+                   b.has_order ? ", the order of device addresses, which decides between equal blocks" : "",
+                   b.has_near ? ", free blocks that miss a request by less than 2 %, as batches differ" : "");
+    cJSON *object_of_it = object(w, root, "band");
+    number(w, object_of_it, "low_bytes", b.low_bytes);
+    number(w, object_of_it, "high_bytes", b.high_bytes);
+    text(w, object_of_it, "why", why);
 }
 
 static void write_job(writer *w, cJSON *root) {
@@ -446,9 +471,7 @@ static const char *verdict(const oc_findings *f) {
         return NULL;
     if (f->run->is_oom)
         return "oom";
-    int64_t falling = f->run->peak.reserved_bytes, rising = f->run_rising->peak.reserved_bytes;
-    int64_t high = (falling > rising ? falling : rising) + OC_LIBRARY_HIGH_BYTES;
-    return f->need->peak.reserved_bytes > f->usable_bytes || f->run_rising->is_oom || high > f->usable_bytes ? "tight" : "fits";
+    return f->need->peak.reserved_bytes > f->usable_bytes || f->run_rising->is_oom || band_of(f).high_bytes > f->usable_bytes ? "tight" : "fits";
 }
 
 /* Null for a CPU profile. */

@@ -11,7 +11,7 @@ typedef struct oc_columns {
     size_t length[OC_COLUMN_COUNT];
 } oc_columns;
 
-/* All that a report is made of. Runs of falling addresses; the rising ones only widen the band. */
+/* All that a report is made of. Runs of falling addresses; the rising and the near ones only widen the band. */
 typedef struct oc_findings {
     const oc_subject *subject;
     const oc_options *options;
@@ -19,6 +19,7 @@ typedef struct oc_findings {
     const oc_run *run;         /* under the limit, or without one if none was asked for */
     const oc_usage *usage;     /* its state after each request */
     const oc_run *run_rising;
+    const oc_run *run_near;    /* with OC_NEAR_FIT; NULL for GPU recordings */
     const oc_run *need;        /* without a limit */
     const oc_usage *need_usage;
     const oc_recording *recording; /* of a GPU: `need` is as recorded, and so is `run` unless it was simulated again; else NULL */

@@ -280,22 +280,25 @@ static void warn_about_growth(oc_plan *plan, const oc_analysis *a, const oc_usag
 
 /* All runs of the allocator for one plan. */
 static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *plan, int64_t limit_bytes, oc_arena *arena) {
-    oc_run *runs = oc_arena_alloc(arena, 3, sizeof *runs);
+    oc_run *runs = oc_arena_alloc(arena, 4, sizeof *runs);
     oc_usage *need_usage = oc_arena_alloc(arena, plan->request_count, sizeof *need_usage);
     oc_usage *usage = limit_bytes ? oc_arena_alloc(arena, plan->request_count, sizeof *usage) : need_usage;
     oc_allocator *allocator = oc_allocator_open(arena, plan->tensor_count);
     if (!runs || !need_usage || !usage || !allocator)
         return oc_error_set_memory(&session->options_error);
-    oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2];
+    oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2], *near = &runs[3];
     const oc_options *options = f->options;
     const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
     oc_allocator_options unlimited = settings;
     unlimited.fraction_bytes = OC_NO_LIMIT;
+    oc_allocator_options lenient = settings;
+    lenient.near_fit = OC_NEAR_FIT;
     const oc_request *requests = plan->requests;
     const uint32_t count = plan->request_count;
     if (!oc_simulate(allocator, &unlimited, requests, count, OC_NO_LIMIT, 0, need_usage, need) ||
         (limit_bytes && !oc_simulate(allocator, &settings, requests, count, limit_bytes, 0, usage, run)) ||
         !oc_simulate(allocator, &settings, requests, count, limit_bytes ? limit_bytes : OC_NO_LIMIT, 1, NULL, rising) ||
+        !oc_simulate(allocator, &lenient, requests, count, limit_bytes ? limit_bytes : OC_NO_LIMIT, 0, NULL, near) ||
         !oc_simulate_minimum(allocator, &unlimited, requests, count, need, &f->minimum_bytes))
         return oc_error_set_memory(&session->options_error);
     f->need = need;
@@ -303,6 +306,7 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
     f->run = run;
     f->usage = usage;
     f->run_rising = rising;
+    f->run_near = near;
     return OC_OK;
 }
 

@@ -88,7 +88,8 @@ function printVerdicts(items) {
   console.log(`\nwould die when capped at the estimate: ${dead.length} of ${completed.length} (xMem: ${completed.filter(({ row }) => row.xmem_v2_oom).length})`);
   console.log(`wrong fits / out of memory: ${wrong.length} of ${items.length}`);
   console.log(`minimum capacity inside the measured bracket: ${inside(0)} of ${bracketed.length}, with 20 MiB tolerance ${inside(TOLERANCE_BYTES)}`);
-  console.log(`truth inside our band: ${inBand} of ${completed.length}`);
+  const widths = completed.map(({ row, result }) => (result.band.high_bytes - result.band.low_bytes) / row.ground).sort((a, b) => a - b);
+  console.log(`truth inside our band: ${inBand} of ${completed.length}; width of the band: median ${percent(median(widths))} %, 9 in 10 below ${percent(quantile(widths, 0.9), 1)} %`);
   return { dead: dead.length, wrong: wrong.length };
 }
 
