@@ -23,6 +23,7 @@ static const char usage[] =
     "oomcast " OC_VERSION ": will this PyTorch job fit, and why (not)?\n"
     "\n"
     "usage: oomcast estimate PROFILE [PROFILE_AT_ANOTHER_BATCH] [options]\n"
+    "       oomcast max-batch PROFILE PROFILE_AT_ANOTHER_BATCH --gpu NAME [options]    the largest batch that runs\n"
     "       oomcast gpus [--json]                 the GPU catalogue\n"
     "       oomcast replay FILE.ops               an allocator script: checks the addresses and counters that it expects\n"
     "       oomcast replay --log LOG.jsonl        an allocator log of a real GPU, checked against the simulated allocator\n"
@@ -321,6 +322,26 @@ static void print_verdict(const cJSON *result) {
                size_text(number_of(result, "minimum_capacity_bytes")), size_text(need_bytes), size_text(usable));
 }
 
+/* In front of the report of that batch. */
+static void print_max_batch(const cJSON *result) {
+    const cJSON *max_batch = item_of(result, "max_batch"), *next = item_of(max_batch, "next"), *below = item_of(max_batch, "failing_below");
+    if (!cJSON_IsObject(max_batch))
+        return;
+    double batch = number_of(max_batch, "batch");
+    if (batch < 1)
+        printf("No batch size runs on this card, not even 1:");
+    else
+        printf("Largest batch: %.0f.", batch);
+    if (cJSON_IsObject(next) && batch >= 1)
+        printf(" At %.0f a request for %s fails in %s of iteration %.0f%s%s.", batch + 1, size_text(number_of(next, "bytes")), text_of(next, "phase"),
+               number_of(next, "iteration"), text_of(next, "op") ? ", " : "", text_of(next, "op") ? text_of(next, "op") : "");
+    if (cJSON_IsNull(next))
+        printf(" Nothing larger was tried.");
+    if (cJSON_IsNumber(below))
+        printf(" Not every smaller one runs: %.0f does not, as no cached block serves it.", below->valuedouble);
+    printf("\n");
+}
+
 static void print_sizes(const cJSON *result) {
     const cJSON *peak = item_of(result, "peak"), *need = item_of(result, "need"), *gpu = item_of(result, "gpu"), *at = item_of(peak, "at");
     const cJSON *outside = item_of(result, "outside"), *job = item_of(result, "job");
@@ -458,6 +479,7 @@ static int print_result(const oc_session *session, const arguments *a) {
     if (a->is_json) {
         printf("%s\n", oc_session_summary(session, NULL));
     } else if (!a->csv || strcmp(a->csv, "-") != 0) {
+        print_max_batch(result);
         print_verdict(result);
         print_sizes(result);
         print_oom(result);
@@ -484,11 +506,11 @@ static int estimate_with(oc_session *session, const arguments *a) {
     return print_result(session, a);
 }
 
-static int estimate(int argc, char **argv) {
+static int estimate(int argc, char **argv, const char *task) {
     arguments a = {.options = cJSON_CreateObject(), .device = -1};
     oc_session *session = oc_session_open(0);
     int result = EXIT_TROUBLE;
-    if (!session || !a.options)
+    if (!session || !a.options || !cJSON_AddStringToObject(a.options, "task", task))
         (void)trouble(NULL, "out of memory");
     else if (parse_arguments(&a, argc, argv))
         result = a.is_help ? (fputs(usage, stdout), EXIT_FITS) : estimate_with(session, &a);
@@ -654,7 +676,9 @@ static int bench(int argc, char **argv) {
 static int run(int argc, char **argv) {
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "estimate") == 0)
-        return estimate(argc, argv);
+        return estimate(argc, argv, "estimate");
+    if (strcmp(command, "max-batch") == 0)
+        return estimate(argc, argv, "max_batch");
     if (strcmp(command, "gpus") == 0)
         return print_gpus(argc, argv);
     if (strcmp(command, "replay") == 0)

@@ -91,9 +91,10 @@ oc_status oc_session_next_profile(oc_session *session);
 oc_status oc_session_finish(oc_session *session);
 
 /* Answers one question. `options` is JSON, `length` bytes of it; an empty object asks for the unlimited run as recorded:
- *   {"task": "estimate", "batch": 64, "gpu": "RTX 4090" | "capacity_bytes": N, "reserve_bytes": N, "optimizer": "AdamW",
+ *   {"task": "estimate"|"max_batch", "batch": 64, "gpu": "RTX 4090" | "capacity_bytes": N, "reserve_bytes": N, "optimizer": "AdamW",
  *    "foreach": "auto"|"on"|"off"|"fused", "zero_grad": "recorded"|"start"|"after-forward"|"after-step", "torch": "2.6",
  *    "alloc_conf": "expandable_segments:True", "memory_fraction": 0.9, "no_caching": true, "points": 1000, "range_ms": [from, to]}
+ * "max_batch" finds the largest batch that runs on the card (two profiles) and reports that one.
  * On success summary and columns describe the answer. On OC_OPTIONS the session stays usable and keeps the last answer. */
 oc_status oc_session_simulate(oc_session *session, const char *options, size_t length);
 

@@ -10,7 +10,7 @@
 
 #define LARGEST_BYTES 9007199254740992.0 /* 2^53: doubles are exact up to here */
 
-enum { LARGEST_BATCH = 100000000, DEFAULT_POINTS = 1000, LARGEST_POINTS = 20000 };
+enum { DEFAULT_POINTS = 1000, LARGEST_POINTS = 20000 };
 
 static oc_status fail(oc_error *error, const char *key, const char *expected) {
     return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "option \"%s\": expected %s", key, expected);
@@ -86,6 +86,8 @@ static oc_status check_all(oc_options *options, oc_error *error) {
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
                             "a capacity of %lld bytes leaves nothing after the CUDA context (%d) and the reserve (%lld)",
                             (long long)options->capacity_bytes, OC_CONTEXT_BYTES, (long long)options->reserve_bytes);
+    if (options->task == OC_TASK_MAX_BATCH && !options->capacity_bytes)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "the largest batch is one on a card: give a GPU or a capacity");
     if (!(options->memory_fraction > 0))
         options->memory_fraction = options->alloc_conf.memory_fraction;
     if (options->memory_fraction > 0 && !options->capacity_bytes)
@@ -94,13 +96,17 @@ static oc_status check_all(oc_options *options, oc_error *error) {
 }
 
 static oc_status read_one(oc_options *options, const cJSON *value, oc_error *error) {
+    static const char *const task_words[] = {"estimate", "max_batch"};
     static const char *const foreach_words[] = {"auto", "on", "off", "fused"};
     static const char *const zero_grad_words[] = {"recorded", "start", "after-forward", "after-step"};
     const char *key = value->string;
-    if (strcmp(key, "task") == 0)
-        return cJSON_IsString(value) && strcmp(value->valuestring, "estimate") == 0 ? OC_OK : fail(error, key, "\"estimate\"");
+    if (strcmp(key, "task") == 0) {
+        int index = word_index(value, task_words, 2);
+        options->task = index < 0 ? OC_TASK_ESTIMATE : (oc_task)index;
+        return index < 0 ? fail(error, key, "estimate or max_batch") : OC_OK;
+    }
     if (strcmp(key, "batch") == 0) {
-        if (!is_whole(value, 1, LARGEST_BATCH))
+        if (!is_whole(value, 1, OC_LARGEST_BATCH))
             return fail(error, key, "a whole number from 1 to 100000000");
         options->batch = (int64_t)value->valuedouble;
         return OC_OK;

@@ -14,11 +14,16 @@
 #define OC_NEAR_FIT 0.02 /* batches differ: texts are padded to the longest. Of 33 measured transformers three lie where such a block had served */
 #define OC_DEFAULT_TORCH 206       /* where neither option nor profile tells */
 
+enum { OC_LARGEST_BATCH = 100000000 };
+
+typedef enum oc_task { OC_TASK_ESTIMATE, OC_TASK_MAX_BATCH } oc_task;
+
 typedef enum oc_foreach { OC_FOREACH_AUTO, OC_FOREACH_ON, OC_FOREACH_OFF, OC_FOREACH_FUSED } oc_foreach;
 
 typedef enum oc_zero_grad { OC_ZERO_GRAD_RECORDED, OC_ZERO_GRAD_START, OC_ZERO_GRAD_AFTER_FORWARD, OC_ZERO_GRAD_AFTER_STEP } oc_zero_grad;
 
 typedef struct oc_options {
+    oc_task task;
     int64_t batch;          /* 0: as recorded */
     const oc_gpu *gpu;      /* NULL: none named */
     int64_t capacity_bytes; /* what CUDA reports as the card's total; 0: no limit */

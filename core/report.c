@@ -474,6 +474,33 @@ static const char *verdict(const oc_findings *f) {
     return f->need->peak.reserved_bytes > f->usable_bytes || f->run_rising->is_oom || band_of(f).high_bytes > f->usable_bytes ? "tight" : "fits";
 }
 
+/* Null if it was not asked for. */
+static void write_max_batch(writer *w, cJSON *root) {
+    const oc_largest *largest = w->f->largest;
+    const oc_analysis *a = w->f->subject->analysis;
+    char path[PATH_LIMIT];
+    if (!largest) {
+        null(w, root, "max_batch");
+        return;
+    }
+    cJSON *max_batch = object(w, root, "max_batch");
+    number(w, max_batch, "batch", largest->batch);
+    if (largest->failing_below)
+        number(w, max_batch, "failing_below", largest->failing_below);
+    else
+        null(w, max_batch, "failing_below");
+    if (largest->is_endless) {
+        null(w, max_batch, "next");
+        return;
+    }
+    cJSON *next = object(w, max_batch, "next"); /* the next batch: the request that fails */
+    number(w, next, "bytes", largest->next_bytes);
+    number(w, next, "iteration", (int64_t)largest->next_tensor.iteration + 1);
+    text(w, next, "phase", phase_names[largest->next_tensor.phase]);
+    text(w, next, "op", op_name(a, &largest->next_tensor));
+    text(w, next, "module", module_path(a, largest->next_tensor.module, path));
+}
+
 /* Null for a CPU profile. */
 static void write_recording(writer *w, cJSON *root) {
     const oc_recording *recording = w->f->recording;
@@ -521,6 +548,7 @@ static void write_all(writer *w, cJSON *root, const oc_columns *columns) {
     number(w, outside, "library_bytes", OC_LIBRARY_BYTES);
     write_gpu(w, root);
     write_job(w, root);
+    write_max_batch(w, root);
     write_recording(w, root);
     write_at_peak(w, root);
     write_phases(w, root);

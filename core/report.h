@@ -4,6 +4,7 @@
 
 #include "curve.h"
 #include "orchestrate.h"
+#include "largest.h"
 #include "recording.h"
 
 typedef struct oc_columns {
@@ -23,6 +24,7 @@ typedef struct oc_findings {
     const oc_run *need;        /* without a limit */
     const oc_usage *need_usage;
     const oc_recording *recording; /* of a GPU: `need` is as recorded, and so is `run` unless it was simulated again; else NULL */
+    const oc_largest *largest; /* where the largest batch was asked for, of which this is the report; else NULL */
     int64_t usable_bytes;      /* the limit; 0 if none */
     int64_t minimum_bytes;     /* smallest limit with which the job runs */
 } oc_findings;

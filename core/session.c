@@ -90,10 +90,9 @@ oc_status oc_session_feed(oc_session *session, const void *bytes, size_t length)
 }
 
 oc_status oc_session_set_batch(oc_session *session, int64_t batch_size) {
-    enum { LARGEST_BATCH = 100000000 };
     if (session->error.status != OC_OK)
         return session->error.status;
-    if (session->is_finished || batch_size < 1 || batch_size > LARGEST_BATCH)
+    if (session->is_finished || batch_size < 1 || batch_size > OC_LARGEST_BATCH)
         return set_state_error(session, "a recorded batch size must be from 1 to 100000000 and be given before the profile is finished");
     session->profiles[session->profile_count - 1]->given_batch = batch_size;
     return OC_OK;
@@ -355,20 +354,35 @@ static void assume_recording(oc_plan *plan, const oc_session *session, const oc_
                        "the profile began is not known");
 }
 
-static oc_status answer(oc_session *session, const oc_options *options, oc_arena *arena) {
+/* Finds the largest batch and makes it the one that is asked for; the report of batch 1 tells why if there is none. */
+static oc_status find_largest(oc_session *session, oc_largest *largest, const oc_subject *subject, oc_options *options) {
+    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    if (session->profiles[0]->recording.count)
+        return oc_error_set(&session->options_error, OC_OPTIONS, OC_NO_OFFSET, "the largest batch needs two profiles recorded on the CPU: this one is of a GPU");
+    oc_status status = oc_largest_find(largest, subject, options, &settings, options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes,
+                                       &session->scratch, &session->options_error);
+    options->batch = largest->batch ? largest->batch : 1;
+    return status;
+}
+
+static oc_status answer(oc_session *session, oc_options *options, oc_arena *arena) {
     const profile *first = session->profiles[0];
     const oc_analysis *other = session->profile_count > 1 ? &session->profiles[1]->analysis : NULL;
     oc_subject subject = {&first->analysis, &first->job, session->decisions, &session->scale, other};
     oc_plan *plan = oc_arena_alloc(arena, 1, sizeof *plan);
     if (!plan)
         return oc_error_set_memory(&session->options_error);
+    oc_largest largest;
+    oc_status status = options->task == OC_TASK_MAX_BATCH ? find_largest(session, &largest, &subject, options) : OC_OK;
+    if (status != OC_OK)
+        return status;
     oc_findings findings = {.subject = &subject,
                             .options = options,
                             .plan = plan,
+                            .largest = options->task == OC_TASK_MAX_BATCH ? &largest : NULL,
                             .recording = first->recording.count ? &first->recording : NULL};
     if (options->capacity_bytes)
         findings.usable_bytes = options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes;
-    oc_status status = OC_OK;
     if (findings.recording) {
         status = run_recording(session, &findings, plan, findings.usable_bytes, arena);
         if (status == OC_OK)

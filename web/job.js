@@ -134,6 +134,23 @@ export function createJob(store, client, onLoadBegin) {
     }
   }
 
+  /** Asks the core for the largest batch that runs on the card and sets it. @returns {Promise<object | null>} max_batch of the result; null if there is no answer */
+  async function findLargest() {
+    const { settings, inputs, facts } = store.get();
+    store.update({ isBusy: true });
+    try {
+      const answer = await client.simulate({ ...toOptions({ ...settings, batch: null }, inputs.length), task: "max_batch" });
+      if (!answer || store.get().facts !== facts) return null;
+      store.update({ isBusy: frame !== 0 });
+      const largest = answer.summary.max_batch;
+      changeSettings({ batch: Math.max(1, largest.batch) });
+      return largest;
+    } catch (error) {
+      if (error.code !== "cancelled" && store.get().facts === facts) store.update({ settingsError: { field: "batch", message: error.message }, isBusy: false });
+      return null;
+    }
+  }
+
   function reload() {
     const { inputs, settings, example } = store.get();
     return load({ inputs, settings, example });
@@ -154,7 +171,7 @@ export function createJob(store, client, onLoadBegin) {
     if (!frame && store.get().settings === settings) store.update({ isBusy: false });
   }
 
-  return { openFiles, openExample, removeInput, giveBatches, clear, changeSettings, zoom };
+  return { openFiles, openExample, removeInput, giveBatches, clear, changeSettings, findLargest, zoom };
 }
 
 const withBatches = (inputs, batches) => inputs.map((input, i) => ({ ...input, batch: batches[i] }));

@@ -16,6 +16,7 @@ import { createStatusView } from "./views/status.js";
 import { createThemeButton } from "./views/theme.js";
 import { createTimelineView } from "./views/timeline.js";
 import { createVerdictView } from "./views/verdict.js";
+import { largestText } from "./views/words.js";
 
 const CHART_PATIENCE_MS = 4000; // a page whose chart does not come is ready without it
 
@@ -33,6 +34,10 @@ const views = [
   createPlacesView({ choose: (place) => intake.choose(place), remove: job.removeInput }),
   createControlsView({
     changeSettings: job.changeSettings, refuseSettings: (field, message) => store.update({ settingsError: { field, message } }), chooseSecond: () => intake.choose(1), giveBatches: job.giveBatches,
+    findLargest: async () => {
+      const text = largestText(await job.findLargest());
+      if (text) toast(text);
+    },
     resetSettings: () => job.changeSettings(forNewJob(store.get().settings)),
   }),
   createVerdictView(), createOomView(), timeline, createPeakView(), createNotesView(),

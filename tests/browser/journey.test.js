@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { ask, estimate, estimateText, EXAMPLES, figures, launch, openPage, serve, settled } from "./kit.js";
+import { ask, cliText, estimate, estimateText, EXAMPLES, figures, launch, openPage, serve, settled } from "./kit.js";
 
 const CNN = ["cnn-b4.json.gz", "cnn-b8.json.gz"].map((name) => EXAMPLES + name);
 const TRANSFORMER = ["transformer-b4.json.gz", "transformer-b8.json.gz"].map((name) => EXAMPLES + name);
@@ -110,6 +110,22 @@ test("fits, tight and out of memory, a custom capacity and no card", () => journ
   assert.deepEqual(await figures(page), ask(...TRANSFORMER, "--batch", "520"));
   assert.equal((await figures(page)).verdict, "none");
   assert.equal(await page.isVisible("#oom-card"), false);
+}));
+
+test("the largest batch that runs on a card is found and set", () => journey(async (page) => {
+  await page.click("#example");
+  await settled(page);
+  await page.selectOption("#gpu", "GeForce RTX 4060");
+  await settled(page);
+  await page.click("#find-largest");
+  const { batch, next } = JSON.parse(cliText("max-batch", ...CNN, "--gpu", "GeForce RTX 4060")).max_batch;
+  await page.waitForFunction((wanted) => document.getElementById("batch").value === String(wanted), batch);
+  await settled(page);
+  assert.match(await page.textContent("#toast"), new RegExp(`^Largest batch that runs: ${batch}\\. At ${batch + 1} a request for .* fails in ${next.phase} of iteration ${next.iteration}\\.`));
+  assert.deepEqual(await figures(page), ask(...CNN, "--gpu", "GeForce RTX 4060", "--batch", String(batch)));
+  await page.fill("#batch", String(batch + 1));
+  await settled(page);
+  assert.equal((await figures(page)).verdict, "oom");
 }));
 
 test("a setting that cannot be is refused beside the settings, and the last figures stay", () => journey(async (page) => {

@@ -87,16 +87,17 @@ export function ask(...args) {
   };
 }
 
-/** The result JSON of the command line as text; out of memory (status 1) is a result too. */
-export function estimateText(...args) {
+/** The result JSON of a command as text; out of memory (status 1) is a result too. */
+export function cliText(command, ...args) {
   try {
-    return execFileSync(CLI, ["estimate", ...args, "--json"], { maxBuffer: 1 << 26, encoding: "utf8" });
+    return execFileSync(CLI, [command, ...args, "--json"], { maxBuffer: 1 << 26, encoding: "utf8" });
   } catch (error) {
     if (error.status === 1) return error.stdout;
     throw error;
   }
 }
 
+export const estimateText = (...args) => cliText("estimate", ...args);
 export const estimate = (...args) => JSON.parse(estimateText(...args));
 
 /** The one line of the command line for files that it refuses, without "oomcast: " and the file's name. */

@@ -14,6 +14,7 @@ const QUESTIONS = [
   [TRANSFORMER, { batch: 333, gpu: "T4", optimizer: "adamw", zero_grad: "after-step", reserve_bytes: 1 << 30 }, 0, "fits"],
   [TRANSFORMER, { batch: 333, gpu: "Tesla T4", optimizer: "SGD+momentum" }, 0, "fits"],
   [TRANSFORMER, { batch: 500, gpu: "Tesla T5" }, 2],
+  [TRANSFORMER, { task: "max_batch", gpu: "T4" }, 0, "tight"],
   [["transformer-b4-scheduled.json.gz"], { gpu: "H100 80GB HBM3" }, 0, "fits"],
 ];
 const FLAGS = { batch: "--batch", gpu: "--gpu", capacity_bytes: "--capacity", optimizer: "--optimizer", foreach: "--foreach", zero_grad: "--zero-grad",
@@ -21,8 +22,8 @@ const FLAGS = { batch: "--batch", gpu: "--gpu", capacity_bytes: "--capacity", op
 
 for (const [names, options, status, verdict] of QUESTIONS) {
   test(`same bytes: ${names.join(" ")} ${JSON.stringify(options)}`, async () => {
-    const flags = Object.entries(options).flatMap(([key, value]) => [FLAGS[key], value]);
-    const native = cli(["estimate", ...examples(...names), ...flags, "--json"]);
+    const flags = Object.entries(options).filter(([key]) => key !== "task").flatMap(([key, value]) => [FLAGS[key], value]);
+    const native = cli([options.task ? "max-batch" : "estimate", ...examples(...names), ...flags, "--json"]);
     assert.equal(native.status, status);
     const session = await openSession(examples(...names).map((path) => readFileSync(path)));
     if (status === 2) {

@@ -182,7 +182,8 @@ static void two_gzip_profiles(void) {
     size_t lengths[2];
     uint8_t *gzips[] = {gzip_new(first, strlen(first), &lengths[0]), gzip_new(second, strlen(second), &lengths[1])};
     const attempt a = {"gzip", {{gzips[0], lengths[0]}, {gzips[1], lengths[1]}},
-                       2,      {"{\"optimizer\": \"Adafactor\", \"zero_grad\": \"start\", \"range_ms\": [0.5, 1]}", NULL},
+                       2,      {"{\"optimizer\": \"Adafactor\", \"zero_grad\": \"start\", \"range_ms\": [0.5, 1]}",
+                               "{\"task\": \"max_batch\", \"capacity_bytes\": 450000000}", NULL},
                        false,  OC_OK};
     fail_every_allocation(&a, true);
     free(gzips[0]);

@@ -16,6 +16,7 @@ static const char *const questions[] = {
     "{\"capacity_bytes\":400000000,\"alloc_conf\":\"expandable_segments:True\"}",
     "{\"gpu\":\"T4\",\"memory_fraction\":0.1,\"alloc_conf\":\"garbage_collection_threshold:0.5,max_split_size_mb:64\"}",
     "{\"no_caching\":true}",
+    "{\"task\":\"max_batch\",\"capacity_bytes\":400000000}",
     "{\"capacity_bytes\":400000000,\"batch\":64,\"zero_grad\":\"after-forward\",\"range_ms\":[1,2]}",
 };
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { keyedBatch } from "../../web/views/controls.js";
 import { findGpus } from "../../web/views/gpus.js";
 import { explain, torchMessage } from "../../web/views/oom.js";
-import { commandText, deviceLimit, fractionCall, jobLine, momentText, placeText, shortBytes, verdictReason, verdictText } from "../../web/views/words.js";
+import { largestText, commandText, deviceLimit, fractionCall, jobLine, momentText, placeText, shortBytes, verdictReason, verdictText } from "../../web/views/words.js";
 import { DEFAULTS, OPTIMIZERS } from "../../web/state.js";
 import { oomResult, summaryOf } from "./samples.js";
 
@@ -71,6 +71,15 @@ test("the predicted failure reads like PyTorch's own message", () => {
   assert.equal(torchMessage(oomResult().summary),
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.86 GiB. GPU 0 has a total capacity of 14.73 GiB of which 996.09 MiB is free. Including non-PyTorch memory, " +
     "this process has 13.75 GiB memory in use. Of the allocated memory 13.04 GiB is allocated by PyTorch, and 381.47 MiB is reserved by PyTorch but unallocated.");
+});
+
+test("the largest batch, and what stops the next", () => {
+  const next = { bytes: 74022912, iteration: 1, phase: "backward", op: "aten::threshold_backward", module: null };
+  assert.equal(largestText({ batch: 501, failing_below: null, next }), "Largest batch that runs: 501. At 502 a request for 70.6 MiB fails in backward of iteration 1.");
+  assert.match(largestText({ batch: 501, failing_below: 498, next }), /Not every smaller one runs: 498 does not\.$/);
+  assert.equal(largestText({ batch: 0, failing_below: null, next }), "No batch size runs on this card, not even 1.");
+  assert.equal(largestText({ batch: 1e8, failing_below: null, next: null }), "Largest batch that runs: 100000000.");
+  assert.equal(largestText(null), "");
 });
 
 test("the command that gives the same answer", () => {

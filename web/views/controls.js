@@ -8,7 +8,7 @@ import { createGpuField } from "./gpus.js";
 
 const OPTIMIZER_LABELS = { recorded: "as recorded", SGD: "SGD, no momentum" };
 
-/** @param {{changeSettings: (change: object) => void, resetSettings: () => void, chooseSecond: () => void, giveBatches: (text: string) => void}} actions */
+/** @param {{changeSettings: (change: object) => void, resetSettings: () => void, chooseSecond: () => void, giveBatches: (text: string) => void, findLargest: () => void}} actions */
 export function createControlsView(actions) {
   const batch = byId("batch");
   const slider = byId("batch-slider");
@@ -70,7 +70,9 @@ export function createControlsView(actions) {
     if (Number(batch.value) !== shown && document.activeElement !== batch) batch.value = shown ?? "";
     if (document.activeElement !== slider) slider.value = toSlider(shown ?? 1, sliderTop);
     slider.setAttribute("aria-valuetext", `batch ${shown ?? "unknown"}`);
+    const hadFocus = document.activeElement?.id === "find-largest"; // its button is made anew
     byId("batch-hint").replaceChildren(...batchHint(state.result.summary, isFree, state, actions));
+    if (hadFocus) document.getElementById("find-largest")?.focus();
   };
 
   /** Asked for where the core sees no batch size, or a person has said it. */
@@ -114,10 +116,13 @@ function isChanged(settings) {
   return ["batch", "optimizer", "foreach", "zeroGrad", "reserveText", "torch", "allocConf"].some((key) => settings[key] !== DEFAULTS[key]);
 }
 
-function batchHint({ job, recording }, isFree, state, actions) {
+function batchHint({ job, recording, gpu }, isFree, state, actions) {
   if (recording) return ["Recorded on a GPU and taken as it was. To try other batch sizes and optimizers, record the job on a CPU."];
   const recorded = job.recorded_batch_sizes;
-  if (isFree) return [`Recorded at ${recorded.join(" and ")}; any other is computed from the two.`];
+  if (isFree) {
+    const find = el("button", { type: "button", class: "inline", id: "find-largest", onclick: actions.findLargest }, "Find the largest that runs");
+    return [`Recorded at ${recorded.join(" and ")}; any other is computed from the two. `, ...(gpu && !state.link ? [find] : [])];
+  }
   if (state.link) return [recorded.length ? `Recorded at ${recorded[0]}.` : "Not seen in the profile."];
   const second = el("button", { type: "button", class: "inline", onclick: actions.chooseSecond }, "Add a second profile");
   return [recorded.length ? `Recorded at ${recorded[0]}. ` : "The batch size cannot be seen in this profile: give it below. ", second, " of this job at another batch size, and every size can be estimated."];

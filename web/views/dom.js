@@ -58,7 +58,7 @@ export function toast(text) {
   box.textContent = text;
   box.classList.add("shown");
   clearTimeout(toastTimer);
-  toastTimer = window.setTimeout(() => box.classList.remove("shown"), 4000);
+  toastTimer = window.setTimeout(() => box.classList.remove("shown"), Math.max(4000, 70 * text.length));
 }
 
 /** A file for the person to keep. @param {string} name @param {string} text @param {string} type */

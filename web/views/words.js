@@ -133,6 +133,15 @@ export function commandText(inputs, settings, recordedSizes) {
   return words.map(quote).join(" ");
 }
 
+/** What was found, and why the next size does not run; empty without an answer. @param {any} largest max_batch of a result */
+export function largestText(largest) {
+  if (!largest) return "";
+  const { batch, next, failing_below: below } = largest;
+  if (!batch) return "No batch size runs on this card, not even 1.";
+  const why = next ? ` At ${batch + 1} a request for ${formatBytes(next.bytes)} fails ${momentText(next)}.` : "";
+  return `Largest batch that runs: ${batch}.${why}${below ? ` Not every smaller one runs: ${below} does not.` : ""}`;
+}
+
 /** "batch 64 (from the recordings at batch 4 and 8), SGD" @param {any} summary */
 export function jobLine({ job, recording }) {
   if (recording) return `recorded on GPU ${recording.device_id}${recording.is_simulated ? "; its requests simulated again for this card and these settings" : ", as it was"}`;
