@@ -198,7 +198,7 @@ static void other_keys_are_refused(void) {
     refuses("{\"bacth\": 4}", "unknown option \"bacth\"");
     refuses("{\"Batch\": 4}", "unknown option \"Batch\""); /* keys do not ignore case */
     refuses("{\"batch\": 4, \"\": 1}", "unknown option \"\"");
-    refuses("{\"task\": \"table\"}", "option \"task\": expected \"estimate\"");
+    refuses("{\"task\": \"table\"}", "option \"task\": expected estimate or max_batch");
     refuses("{\"task\": 1}", "option \"task\"");
 }
 
@@ -216,8 +216,28 @@ static void nothing_may_follow_the_object(void) {
     CHECK_EQ_I64(read_text("{\"batch\": 4}\n"), OC_OK);
 }
 
+static void allocator_settings_are_read(void) {
+    CHECK_EQ_I64(read_text("{\"alloc_conf\": \"expandable_segments:True\", \"memory_fraction\": 0.5, \"gpu\": \"T4\", \"no_caching\": false}"), OC_OK);
+    CHECK(options.alloc_conf.allocator.is_expandable && !options.alloc_conf.allocator.is_uncached);
+    CHECK_EQ_F64(options.memory_fraction, 0.5);
+    CHECK_EQ_TEXT(options.alloc_conf_text, "expandable_segments:True");
+    CHECK_EQ_I64(read_text("{\"alloc_conf\": \"per_process_memory_fraction:0.25\", \"capacity_bytes\": 15811477504}"), OC_OK);
+    CHECK_EQ_F64(options.memory_fraction, 0.25);
+    CHECK_EQ_I64(read_text("{\"no_caching\": true}"), OC_OK);
+    CHECK(options.alloc_conf.allocator.is_uncached);
+    refuses("{\"alloc_conf\": 5}", "option \"alloc_conf\": expected a text as in PYTORCH_CUDA_ALLOC_CONF");
+    refuses("{\"alloc_conf\": \"expandable_segments:1\"}", "allocator option expandable_segments:1: expected True or False");
+    refuses("{\"alloc_conf\": \"large_segment_size_mb:32\", \"torch\": \"2.6\"}", "PyTorch 2.6 has no allocator option large_segment_size_mb");
+    refuses("{\"memory_fraction\": 0.5}", "a memory fraction is one of a device: give a GPU or a capacity too");
+    refuses("{\"memory_fraction\": 0, \"gpu\": \"T4\"}", "option \"memory_fraction\": expected a number above 0, at most 1");
+    refuses("{\"no_caching\": 1}", "option \"no_caching\": expected true or false");
+    CHECK_EQ_I64(read_text("{\"task\": \"max_batch\", \"gpu\": \"T4\"}"), OC_OK);
+    CHECK_EQ_I64(options.task, OC_TASK_MAX_BATCH);
+    refuses("{\"task\": \"max_batch\"}", "the largest batch is one on a card: give a GPU or a capacity");
+}
+
 CHECK_MAIN(CHECK_TEST(an_empty_object_gives_the_defaults), CHECK_TEST(every_key_is_read), CHECK_TEST(words_of_choices),
            CHECK_TEST(batch_has_bounds), CHECK_TEST(bytes_have_bounds), CHECK_TEST(a_capacity_must_leave_something),
            CHECK_TEST(a_gpu_and_a_capacity_exclude_each_other), CHECK_TEST(unknown_gpus_get_suggestions), CHECK_TEST(optimizers_are_names),
            CHECK_TEST(versions_of_torch), CHECK_TEST(points_have_bounds), CHECK_TEST(ranges_go_forward), CHECK_TEST(other_keys_are_refused),
-           CHECK_TEST(what_is_no_object_is_refused), CHECK_TEST(nothing_may_follow_the_object))
+           CHECK_TEST(what_is_no_object_is_refused), CHECK_TEST(nothing_may_follow_the_object), CHECK_TEST(allocator_settings_are_read))
