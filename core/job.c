@@ -17,9 +17,7 @@ static int64_t input_bytes(const oc_analysis *analysis, const oc_op *op, unsigne
     oc_shape shape;
     if (!oc_shape_read(text(analysis, op->dims), input, &shape))
         return 0;
-    int64_t count = oc_shape_element_count(&shape);
-    int64_t element_bytes = oc_shape_element_bytes(text(analysis, op->types), input);
-    return count > 0 && element_bytes > 0 && count <= OC_LARGEST_BLOCK / element_bytes ? count * element_bytes : 0;
+    return oc_shape_bytes(&shape, text(analysis, op->types), input);
 }
 
 /* ---- gradients and parameters ---- */
@@ -85,45 +83,62 @@ static int64_t *live_gradient_sizes(const oc_job *job, const oc_analysis *analys
     return live;
 }
 
+/* Things to be taken by their size, of equal ones the first first. */
+typedef struct sized {
+    int64_t bytes;
+    uint32_t number;
+    uint32_t taken; /* at the first of each size: how many of it */
+} sized;
+
+static int compare_sized(const void *a, const void *b) {
+    const sized *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void sort_sized(sized *items, uint32_t count) {
+    if (count)
+        qsort(items, count, sizeof *items, compare_sized);
+}
+
+/* The first of all items of a size, NULL if none has it. */
+static sized *find_size(sized *items, uint32_t count, int64_t bytes) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (items[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && items[low].bytes == bytes ? &items[low] : NULL;
+}
+
+/* The next item of a size that has not been taken, NULL if there is none. */
+static const sized *take_size(sized *items, uint32_t count, int64_t bytes) {
+    sized *first = find_size(items, count, bytes), *next = first ? first + first->taken : NULL;
+    if (!next || next >= items + count || next->bytes != bytes)
+        return NULL;
+    first->taken++;
+    return next;
+}
+
 /* Leaves as many parameters of a size as gradients of it live; all of a size of which none lives, as where gradients are views of
  * larger blocks. */
 static int drop_surplus(oc_job *job, const oc_analysis *analysis, oc_arena *scratch) {
     uint32_t live_count, kept = 0;
     const int64_t *sizes = live_gradient_sizes(job, analysis, scratch, &live_count);
-    uint32_t *taken = oc_arena_alloc(scratch, live_count, sizeof *taken); /* at the first of each size */
-    if (!sizes || !taken)
+    sized *live = oc_arena_alloc(scratch, live_count, sizeof *live);
+    if (!sizes || !live)
         return 0;
-    for (uint32_t i = 0; i < job->parameter_count; i++) {
-        uint32_t low = 0, high = live_count;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (sizes[middle] < job->parameters[i].bytes)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        int is_any = low < live_count && sizes[low] == job->parameters[i].bytes;
-        uint32_t next = is_any ? low + taken[low] : 0;
-        if (is_any && (next >= live_count || sizes[next] != job->parameters[i].bytes))
-            continue;
-        if (is_any)
-            taken[low]++;
-        job->parameters[kept++] = job->parameters[i];
-    }
+    for (uint32_t i = 0; i < live_count; i++)
+        live[i] = (sized){sizes[i], i, 0};
+    for (uint32_t i = 0; i < job->parameter_count; i++)
+        if (!find_size(live, live_count, job->parameters[i].bytes) || take_size(live, live_count, job->parameters[i].bytes))
+            job->parameters[kept++] = job->parameters[i];
     job->parameter_count = kept;
     return 1;
-}
-
-typedef struct candidate {
-    int64_t bytes;
-    uint32_t block;
-} candidate;
-
-static int compare_candidates(const void *a, const void *b) {
-    const candidate *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return x->block < y->block ? -1 : x->block > y->block;
 }
 
 typedef struct gradient_key {
@@ -195,13 +210,6 @@ static int list_from_blocks(oc_job *job, const oc_analysis *analysis, oc_arena *
     return 1;
 }
 
-static int compare_parameters(const void *a, const void *b) {
-    const oc_parameter *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return x->block < y->block ? -1 : x->block > y->block;
-}
-
 /* Orders as the parameters were made; `block` holds a position here, unseen ones come last in their order. */
 static int compare_births(const void *a, const void *b) {
     const oc_parameter *x = a, *y = b;
@@ -222,39 +230,21 @@ static int may_be_parameter(const oc_analysis *analysis, const oc_block *block) 
 /* Gives each parameter the first surviving block of its size. */
 static int match_parameters(oc_job *job, const oc_analysis *analysis, oc_arena *scratch) {
     uint32_t count = job->parameter_count;
-    oc_parameter *sorted = oc_arena_alloc(scratch, count, sizeof *sorted);
-    uint32_t *taken = oc_arena_alloc(scratch, count, sizeof *taken); /* at the first entry of a size: how many of it are taken */
-    if (!sorted || !taken)
+    sized *sorted = oc_arena_alloc(scratch, count, sizeof *sorted);
+    uint32_t *block_of = oc_arena_alloc(scratch, count, sizeof *block_of);
+    if (!sorted || !block_of)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = job->parameters[i];
-        sorted[i].block = i;
-    }
-    if (count)
-        qsort(sorted, count, sizeof *sorted, compare_parameters);
-    uint32_t *block_of = oc_arena_alloc(scratch, count, sizeof *block_of);
-    if (!block_of)
-        return 0;
-    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = (sized){job->parameters[i].bytes, i, 0};
         block_of[i] = OC_NONE;
+    }
+    sort_sized(sorted, count);
     for (uint32_t i = 0; i < analysis->block_count; i++) {
-        const oc_block *block = &analysis->blocks[i];
-        if (!may_be_parameter(analysis, block))
+        const sized *match = may_be_parameter(analysis, &analysis->blocks[i]) ? take_size(sorted, count, analysis->blocks[i].bytes) : NULL;
+        if (!match)
             continue;
-        uint32_t low = 0, high = count;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (sorted[middle].bytes < block->bytes)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        uint32_t at = low < count ? low + taken[low] : count;
-        if (at < count && sorted[at].bytes == block->bytes) {
-            taken[low]++;
-            block_of[sorted[at].block] = i;
-            job->roles[i] = OC_ROLE_PARAMETER;
-        }
+        block_of[match->number] = i;
+        job->roles[i] = OC_ROLE_PARAMETER;
     }
     for (uint32_t i = 0; i < count; i++) { /* unseen ones get positions behind all blocks */
         job->unseen_parameter_count += block_of[i] == OC_NONE;
@@ -306,33 +296,22 @@ static void mark_built_state(oc_job *job, const oc_analysis *analysis) {
 /* Parameters without gradient: a survivor of the size of a weight that operators read. What has none was built before the profile, if
  * the trained parameters were too. */
 static int mark_frozen(oc_job *job, const oc_analysis *analysis, oc_arena *arena, oc_arena *scratch) {
-    candidate *candidates = oc_arena_alloc(scratch, analysis->block_count, sizeof *candidates);
-    uint32_t *taken = oc_arena_alloc(scratch, analysis->block_count, sizeof *taken); /* at the first of each size */
+    sized *candidates = oc_arena_alloc(scratch, analysis->block_count, sizeof *candidates);
     uint32_t candidate_count = 0, weight_count, unseen = 0;
     int64_t *weights;
-    if (!candidates || !taken || !oc_weights_find(analysis, job, arena, scratch, &weights, &weight_count))
+    if (!candidates || !oc_weights_find(analysis, job, arena, scratch, &weights, &weight_count))
         return 0;
     for (uint32_t i = 0; i < analysis->block_count; i++)
         if (is_built_survivor(&analysis->blocks[i]) && job->roles[i] == OC_ROLE_NONE)
-            candidates[candidate_count++] = (candidate){analysis->blocks[i].bytes, i};
-    if (candidate_count)
-        qsort(candidates, candidate_count, sizeof *candidates, compare_candidates);
+            candidates[candidate_count++] = (sized){analysis->blocks[i].bytes, i, 0};
+    sort_sized(candidates, candidate_count);
     for (uint32_t i = 0; i < weight_count; i++) {
-        uint32_t low = 0, high = candidate_count;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (candidates[middle].bytes < weights[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        uint32_t at = low < candidate_count ? low + taken[low] : candidate_count;
-        if (at >= candidate_count || candidates[at].bytes != weights[i]) {
+        const sized *match = take_size(candidates, candidate_count, weights[i]);
+        if (!match) {
             weights[unseen++] = weights[i];
             continue;
         }
-        taken[low]++;
-        job->roles[candidates[at].block] = OC_ROLE_PARAMETER;
+        job->roles[match->number] = OC_ROLE_PARAMETER;
         job->frozen_count++;
         job->parameter_bytes = oc_add_bytes(job->parameter_bytes, weights[i]);
     }

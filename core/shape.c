@@ -1,6 +1,8 @@
 /* A small walker over the profiler's shape texts; they come from a file and may hold anything. */
 #include "shape.h"
 
+#include "bytes.h"
+
 #include <string.h>
 
 static const char *skip_space(const char *at) {
@@ -116,6 +118,11 @@ int64_t oc_shape_element_count(const oc_shape *shape) {
         count *= shape->dims[i];
     }
     return count;
+}
+
+int64_t oc_shape_bytes(const oc_shape *shape, const char *types_text, unsigned input) {
+    int64_t count = oc_shape_element_count(shape), element_bytes = oc_shape_element_bytes(types_text, input);
+    return count > 0 && element_bytes > 0 && count <= OC_LARGEST_BLOCK / element_bytes ? count * element_bytes : 0;
 }
 
 int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t *bits) {

@@ -21,6 +21,10 @@ int64_t oc_shape_list_count(const char *dims_text, unsigned input);
 /* Bytes of an element of one input by its type; 0 if it is no tensor or the type is unknown. */
 int64_t oc_shape_element_bytes(const char *types_text, unsigned input);
 
+/* Bytes of a tensor of that shape and of the type of one input; 0 if it has no elements, the type is unknown or they are more than
+ * OC_LARGEST_BLOCK. */
+int64_t oc_shape_bytes(const oc_shape *shape, const char *types_text, unsigned input);
+
 /* Whether one input is a tensor of whole numbers or truth values. */
 int oc_shape_is_whole(const char *types_text, unsigned input);
 

@@ -96,13 +96,11 @@ int oc_weights_find(const oc_analysis *analysis, const oc_job *job, oc_arena *ar
             oc_shape shape;
             if (!(inputs & 1u << input) || !oc_shape_read(oc_intern_text(analysis->names, op->dims, NULL), input, &shape) || !shape.rank)
                 continue;
-            int64_t elements = oc_shape_element_count(&shape);
-            int64_t element_bytes = oc_shape_element_bytes(oc_intern_text(analysis->names, op->types, NULL), input);
-            if (elements < 1 || element_bytes < 1 || elements > OC_LARGEST_BLOCK / element_bytes ||
-                (shape_count && bsearch(&shape, shapes, shape_count, sizeof shape, compare_shapes)))
+            int64_t shape_bytes = oc_shape_bytes(&shape, oc_intern_text(analysis->names, op->types, NULL), input);
+            if (!shape_bytes || (shape_count && bsearch(&shape, shapes, shape_count, sizeof shape, compare_shapes)))
                 continue;
             uint32_t module = analysis->op_modules[i] == OC_NONE ? 0 : analysis->modules[analysis->op_modules[i]].name;
-            readings[reading_count] = (reading){module, reading_count, input, elements * element_bytes};
+            readings[reading_count] = (reading){module, reading_count, input, shape_bytes};
             reading_count++;
         }
     }
