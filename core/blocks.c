@@ -118,23 +118,12 @@ static void cut_out(oc_blocks *blocks, uint32_t *root, uint32_t number) {
     *link = lower != OC_NO_BLOCK ? lower : higher;
 }
 
-/* The first block that is not before `key`. */
-static uint32_t first_in(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
+/* The neighbour of `key`: the last block before it, or the first that is not. */
+static inline uint32_t neighbour(const oc_blocks *blocks, uint32_t root, const oc_chunk *key, int wants_before) {
     uint32_t best = OC_NO_BLOCK;
     for (uint32_t at = root; at != OC_NO_BLOCK;) {
         int is_before = is_less(&blocks->at[at], key);
-        best = is_before ? best : at;
-        at = blocks->at[at].child[is_before];
-    }
-    return best;
-}
-
-/* The last block that is before `key`. */
-static uint32_t last_in(const oc_blocks *blocks, uint32_t root, const oc_chunk *key) {
-    uint32_t best = OC_NO_BLOCK;
-    for (uint32_t at = root; at != OC_NO_BLOCK;) {
-        int is_before = is_less(&blocks->at[at], key);
-        best = is_before ? at : best;
+        best = is_before == wants_before ? at : best;
         at = blocks->at[at].child[is_before];
     }
     return best;
@@ -178,7 +167,7 @@ static uint32_t used_from(const oc_index *index, uint32_t bin) {
 
 uint32_t oc_blocks_find(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key) {
     for (uint32_t bin = used_from(index, oc_blocks_bin(key)); bin < OC_BIN_COUNT; bin = used_from(index, bin + 1)) {
-        uint32_t number = first_in(blocks, index->roots[bin], key);
+        uint32_t number = neighbour(blocks, index->roots[bin], key, 0);
         if (number != OC_NO_BLOCK && blocks->at[number].stream == key->stream)
             return number;
     }
@@ -187,7 +176,7 @@ uint32_t oc_blocks_find(const oc_blocks *blocks, const oc_index *index, const oc
 
 uint32_t oc_blocks_find_before(const oc_blocks *blocks, const oc_index *index, const oc_chunk *key) {
     for (uint32_t bin = oc_blocks_bin(key) + 1; bin-- > 0;) {
-        uint32_t number = last_in(blocks, index->roots[bin], key);
+        uint32_t number = neighbour(blocks, index->roots[bin], key, 1);
         if (number != OC_NO_BLOCK && blocks->at[number].stream == key->stream)
             return number;
     }
