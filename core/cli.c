@@ -143,21 +143,62 @@ static bool add_device(arguments *a, const char *text) {
     return false;
 }
 
-static bool is_text_option(const char *flag, const char **key) {
-    static const char *const flags[] = {"--gpu", "--optimizer", "--foreach", "--zero-grad", "--torch", "--alloc-conf"};
-    static const char *const keys[] = {"gpu", "optimizer", "foreach", "zero_grad", "torch", "alloc_conf"};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        if (strcmp(flag, flags[i]) == 0) {
-            *key = keys[i];
-            return true;
-        }
+/* The options that take a value, by what the value is; `key` is that of the core's options. */
+typedef enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_SIZE, VALUE_RECORDED, VALUE_DEVICE, VALUE_OPS, VALUE_CSV } value_kind;
+
+typedef struct value_option {
+    const char *flag, *key;
+    value_kind kind;
+} value_option;
+
+static const value_option *find_value_option(const char *flag) {
+    static const value_option options[] = {
+        {"--gpu", "gpu", VALUE_TEXT},
+        {"--optimizer", "optimizer", VALUE_TEXT},
+        {"--foreach", "foreach", VALUE_TEXT},
+        {"--zero-grad", "zero_grad", VALUE_TEXT},
+        {"--torch", "torch", VALUE_TEXT},
+        {"--alloc-conf", "alloc_conf", VALUE_TEXT},
+        {"--batch", "batch", VALUE_NUMBER},
+        {"--memory-fraction", "memory_fraction", VALUE_NUMBER},
+        {"--capacity", "capacity_bytes", VALUE_SIZE},
+        {"--reserve", "reserve_bytes", VALUE_SIZE},
+        {"--recorded-batch", NULL, VALUE_RECORDED},
+        {"--device", NULL, VALUE_DEVICE},
+        {"--ops", NULL, VALUE_OPS},
+        {"--csv", NULL, VALUE_CSV},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (strcmp(flag, options[i].flag) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static bool take_value(arguments *a, const value_option *option, const char *value) {
+    switch (option->kind) {
+    case VALUE_TEXT:
+        return cJSON_AddStringToObject(a->options, option->key, value) != NULL;
+    case VALUE_NUMBER:
+        return add_number(a->options, option->key, option->flag, value);
+    case VALUE_SIZE:
+        return add_size(a->options, option->key, option->flag, value);
+    case VALUE_RECORDED:
+        return add_recorded(a, value);
+    case VALUE_DEVICE:
+        return add_device(a, value);
+    case VALUE_OPS:
+        a->ops = value;
+        return true;
+    case VALUE_CSV:
+        a->csv = value;
+        return true;
     }
     return false;
 }
 
 static bool parse_arguments(arguments *a, int argc, char **argv) {
     for (int i = 2; i < argc; i++) {
-        const char *flag = argv[i], *key = NULL;
+        const char *flag = argv[i];
         if (flag[0] != '-' || strcmp(flag, "-") == 0) {
             if (a->file_count == FILE_LIMIT) {
                 fprintf(stderr, "oomcast: %s: two profiles at most, the same job at two batch sizes\n", flag);
@@ -179,33 +220,12 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
             a->is_help = true;
             return true;
         }
-        bool is_known = is_text_option(flag, &key) || strcmp(flag, "--batch") == 0 || strcmp(flag, "--capacity") == 0 ||
-                        strcmp(flag, "--reserve") == 0 || strcmp(flag, "--csv") == 0 || strcmp(flag, "--recorded-batch") == 0 || strcmp(flag, "--memory-fraction") == 0 || strcmp(flag, "--ops") == 0 || strcmp(flag, "--device") == 0;
-        if (!is_known || i + 1 == argc) {
-            fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, is_known ? "a value is missing" : "unknown option");
+        const value_option *option = find_value_option(flag);
+        if (!option || i + 1 == argc) {
+            fprintf(stderr, "oomcast: %s: %s (oomcast --help)\n", flag, option ? "a value is missing" : "unknown option");
             return false;
         }
-        const char *value = argv[++i];
-        bool is_fine = true;
-        if (key)
-            is_fine = cJSON_AddStringToObject(a->options, key, value) != NULL;
-        else if (strcmp(flag, "--batch") == 0)
-            is_fine = add_number(a->options, "batch", flag, value);
-        else if (strcmp(flag, "--capacity") == 0)
-            is_fine = add_size(a->options, "capacity_bytes", flag, value);
-        else if (strcmp(flag, "--reserve") == 0)
-            is_fine = add_size(a->options, "reserve_bytes", flag, value);
-        else if (strcmp(flag, "--recorded-batch") == 0)
-            is_fine = add_recorded(a, value);
-        else if (strcmp(flag, "--memory-fraction") == 0)
-            is_fine = add_number(a->options, "memory_fraction", flag, value);
-        else if (strcmp(flag, "--ops") == 0)
-            a->ops = value;
-        else if (strcmp(flag, "--device") == 0)
-            is_fine = add_device(a, value);
-        else
-            a->csv = value;
-        if (!is_fine)
+        if (!take_value(a, option, argv[++i]))
             return false;
     }
     if (!a->file_count)
