@@ -4,7 +4,7 @@
 /** @typedef {{code: string, message: string, profile: number}} Failure code: a status of the core, or unreadable, failed, crash, cancelled */
 
 /** A failure as an Error. */
-export class ClientError extends Error {
+class ClientError extends Error {
   /** @param {Failure} failure */
   constructor({ code, message, profile = -1 }) {
     super(message);

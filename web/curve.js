@@ -5,7 +5,7 @@
 
 const VALUE_STEPS = 1000; // of the highest value: finer than the pixels of a chart
 const TIME_STEPS = 1500;
-export const CURVE_POINTS_LIMIT = 2000;
+const CURVE_POINTS_LIMIT = 2000;
 
 /** Index of the point that holds at a time, -1 before the first. @param {Curve} curve @param {number} timeMs */
 export function indexAt(curve, timeMs) {

@@ -3,8 +3,8 @@
 
 import { ALLOC_CONF_LENGTH, FOREACH, LARGEST_BATCH, ZERO_GRAD } from "./state.js";
 
-export const PHASES = ["parameters", "forward", "backward", "optimizer step", "other"];
-export const CATEGORIES = ["parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"];
+const PHASES = ["parameters", "forward", "backward", "optimizer step", "other"];
+const CATEGORIES = ["parameter", "buffer", "gradient", "optimizer state", "activation", "batch", "temporary", "workspace"];
 const VERDICTS = ["fits", "tight", "oom", null];
 /** The link holds positions in this list, as in all lists of words: new ones come at its end, none ever goes or moves. */
 export const OPTIMIZER_WORDS = [
@@ -12,7 +12,7 @@ export const OPTIMIZER_WORDS = [
 ];
 const SCALINGS = ["recorded", "two-profiles", "inferred"];
 const DEVICES = ["cuda", "hip", "other"];
-export const EXAMPLES = ["", "cnn", "transformer"];
+const EXAMPLES = ["", "cnn", "transformer"];
 
 /** A value of a link that is not what it should be. */
 export class FieldError extends Error {}

@@ -5,7 +5,7 @@
 import { packCurves, readNumber, reduceCurve, restorePeak, unpackCurves, writeNumber } from "./curve.js";
 import { carried, FieldError } from "./share-fields.js";
 
-export const LINK_VERSION = 1;
+const LINK_VERSION = 1;
 const FRAGMENT_LIMIT = 60000; // characters
 const PAYLOAD_LIMIT = 400000; // bytes after inflating
 const CURVE_POINTS = [180, 60, 60]; // allocated, reserved, need

@@ -101,7 +101,7 @@ export function forNewJob(settings) {
 }
 
 /** Two profiles in a fixed order, by the numbers in their names: job-b4 before job-b16. @template {{name: string}} T @param {T[]} inputs */
-export function inOrder(inputs) {
+function inOrder(inputs) {
   const collator = new Intl.Collator("en", { numeric: true });
   return [...inputs].sort((a, b) => collator.compare(a.name, b.name));
 }
