@@ -192,10 +192,6 @@ static void insert_free(oc_allocator *a, uint32_t number) {
 
 /* ---- sizes ---- */
 
-static int64_t round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 /* "roundup_power2_divisions": the slot of a size. */
 static int64_t divisions_for(const oc_allocator_options *options, int64_t bytes) {
     int slot = 0;
@@ -210,13 +206,13 @@ static int64_t round_size(const oc_allocator_options *options, int64_t bytes) {
         return OC_kMinBlockSize;
     int64_t divisions = divisions_for(options, bytes);
     if (divisions <= 1 || bytes <= OC_kMinBlockSize * divisions)
-        return round_up(bytes, OC_kMinBlockSize);
+        return oc_round_up(bytes, OC_kMinBlockSize);
     int64_t power = OC_kMinBlockSize;
     while (power <= bytes / 2)
         power *= 2;
     if (power == bytes)
         return bytes;
-    return power / divisions ? round_up(bytes, power / divisions) : 2 * power;
+    return power / divisions ? oc_round_up(bytes, power / divisions) : 2 * power;
 }
 
 static int pool_for(int64_t size) {
@@ -225,7 +221,7 @@ static int pool_for(int64_t size) {
 
 /* "get_allocation_size" */
 static int64_t segment_size(const oc_allocator_options *options, int64_t size) {
-    return size <= OC_kSmallSize ? OC_kSmallBuffer : size < OC_kMinLargeAlloc ? options->large_segment_bytes : round_up(size, OC_kRoundLarge);
+    return size <= OC_kSmallSize ? OC_kSmallBuffer : size < OC_kMinLargeAlloc ? options->large_segment_bytes : oc_round_up(size, OC_kRoundLarge);
 }
 
 /* ---- search ---- */
@@ -346,8 +342,8 @@ static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream) {
         a->range_count++;
     int64_t page_bytes = pool == SMALL ? OC_kSmallBuffer : a->options.large_segment_bytes;
     ranges[number].page_bytes = page_bytes;
-    ranges[number].base = next_address(a, round_up(RANGE_BYTES, page_bytes), page_bytes);
-    uint32_t first = add_chain(a, ranges[number].base, round_up(RANGE_BYTES, page_bytes), pool, stream);
+    ranges[number].base = next_address(a, oc_round_up(RANGE_BYTES, page_bytes), page_bytes);
+    uint32_t first = add_chain(a, ranges[number].base, oc_round_up(RANGE_BYTES, page_bytes), pool, stream);
     chunk(a, first)->range = (uint16_t)number;
     (void)insert_merged(a, first, OC_STATE_UNMAPPED);
     return first;
@@ -372,7 +368,7 @@ static uint32_t find_run(const oc_allocator *a, int pool, int64_t size, uint64_t
  * they became part of, OC_NO_BLOCK if the driver has too little. */
 static uint32_t map_pages(oc_allocator *a, uint32_t number, int64_t size) {
     oc_chunk *c = chunk(a, number);
-    int64_t bytes = round_up(size, a->ranges[c->range].page_bytes);
+    int64_t bytes = oc_round_up(size, a->ranges[c->range].page_bytes);
     if (!has_memory(a, bytes))
         return OC_NO_BLOCK;
     oc_blocks_remove(&a->blocks, &a->unmapped[c->pool], number);
@@ -413,7 +409,7 @@ static void unmap_pages(oc_allocator *a, uint32_t number) {
     const range *r = &a->ranges[chunk(a, number)->range];
     const oc_chunk *c = chunk(a, number);
     int64_t start = (int64_t)(c->address - r->base), end = start + c->size;
-    int64_t from = round_up(start, r->page_bytes), to = end / r->page_bytes * r->page_bytes;
+    int64_t from = oc_round_up(start, r->page_bytes), to = end / r->page_bytes * r->page_bytes;
     if (from >= to)
         return;
     remove_free(a, number);
@@ -617,7 +613,7 @@ static int should_split(const oc_allocator *a, const oc_chunk *c, int64_t size) 
 }
 
 static oc_placement allocate_uncached(oc_allocator *a, uint32_t tensor, int64_t bytes) {
-    int64_t size = round_up(bytes, OC_kMinBlockSize); /* cudaMalloc aligns to 512 bytes; that it takes whole 2 MiB pages is not counted */
+    int64_t size = oc_round_up(bytes, OC_kMinBlockSize); /* cudaMalloc aligns to 512 bytes; that it takes whole 2 MiB pages is not counted */
     if (!has_memory(a, size)) {
         a->oom_count++;
         return OC_NO_DEVICE_MEMORY;
@@ -691,7 +687,7 @@ static uint32_t insert_events(oc_allocator *a, uint32_t tensor, uint32_t number)
 void oc_allocator_free(oc_allocator *a, uint32_t tensor) {
     OC_ASSERT(oc_allocator_holds(a, tensor));
     uint32_t number = a->block_of[tensor], event_count = 0;
-    int64_t bytes = a->bytes_of[tensor], size = number ? chunk(a, number)->size : round_up(bytes, OC_kMinBlockSize);
+    int64_t bytes = a->bytes_of[tensor], size = number ? chunk(a, number)->size : oc_round_up(bytes, OC_kMinBlockSize);
     a->block_of[tensor] = OC_NO_BLOCK;
     a->bytes_of[tensor] = 0;
     a->usage.allocated_bytes -= size;
@@ -735,18 +731,23 @@ oc_counters oc_allocator_count(const oc_allocator *a) {
     counters.allocated_bytes = a->usage.allocated_bytes;
     counters.active_bytes = a->active_bytes;
     counters.reserved_bytes = a->usage.reserved_bytes;
+    return counters;
+}
+
+oc_layout oc_allocator_survey(const oc_allocator *a) {
+    oc_layout layout = {0, 0, 0};
     for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next) {
         int is_range = chunk(a, first)->range != NO_RANGE, is_mapped = 0;
-        counters.segment_count += !is_range;
+        layout.segment_count += !is_range;
         for (uint32_t at = first; at != OC_NO_BLOCK; at = chunk(a, at)->right) {
             const oc_chunk *c = chunk(a, at);
-            counters.snapshot_count += !is_mapped && c->state != OC_STATE_UNMAPPED;
+            layout.snapshot_count += !is_mapped && c->state != OC_STATE_UNMAPPED;
             is_mapped = c->state != OC_STATE_UNMAPPED;
             if (c->state == OC_STATE_FREE && !is_range && !is_whole_segment(c))
-                counters.inactive_split_bytes += c->size;
+                layout.inactive_split_bytes += c->size;
         }
     }
-    return counters;
+    return layout;
 }
 
 /* ---- scripts ---- */

@@ -46,16 +46,20 @@ typedef struct oc_usage {
     int64_t reserved_bytes;  /* segments or mapped pages: torch.cuda.memory_reserved; without caching what the driver gave */
 } oc_usage;
 
-/* Counters as torch.cuda.memory_stats names them, and what a snapshot would show. All but two stay 0 without caching. */
+/* Counters as torch.cuda.memory_stats names them. All but two stay 0 without caching. */
 typedef struct oc_counters {
     int64_t requested_bytes, allocated_bytes, active_bytes, reserved_bytes;
+    uint32_t retry_count;   /* num_alloc_retries: releases of the whole cache on a miss */
+    uint32_t oom_count;     /* num_ooms */
+    int64_t released_bytes; /* given back by those releases */
+} oc_counters;
+
+/* What a snapshot would show. */
+typedef struct oc_layout {
     int64_t inactive_split_bytes; /* free blocks in segments that are partly in use; ranges have none */
     uint32_t segment_count;       /* ordinary segments */
     uint32_t snapshot_count;      /* ordinary segments and contiguous mapped parts of ranges */
-    uint32_t retry_count;         /* num_alloc_retries: releases of the whole cache on a miss */
-    uint32_t oom_count;           /* num_ooms */
-    int64_t released_bytes;       /* given back by those releases */
-} oc_counters;
+} oc_layout;
 
 typedef struct oc_allocator oc_allocator;
 
@@ -97,8 +101,10 @@ int oc_allocator_empty_cache(oc_allocator *allocator);
 
 const oc_usage *oc_allocator_usage(const oc_allocator *allocator);
 
-/* Walks all blocks. */
 oc_counters oc_allocator_count(const oc_allocator *allocator);
+
+/* Walks all blocks. */
+oc_layout oc_allocator_survey(const oc_allocator *allocator);
 
 /* Largest free block that a request of `bytes` on `stream` could look at. */
 int64_t oc_allocator_largest_free(const oc_allocator *allocator, int64_t bytes, uint64_t stream);

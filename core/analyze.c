@@ -1,6 +1,7 @@
 /* Pairs memory events into blocks and finds the structure of the job in time. */
 #include "analyze.h"
 
+#include "addresses.h"
 #include "nest.h"
 
 #include <stdlib.h>
@@ -351,25 +352,6 @@ static located *locate_memory(const oc_analysis *analysis, oc_memory_event *memo
     return result;
 }
 
-/* address -> index of the live block, open addressing; entries stay when a block dies (value OC_NONE) */
-typedef struct address_map {
-    uint64_t *addresses;
-    uint32_t *blocks;
-    uint32_t mask;
-} address_map;
-
-static uint32_t *find_address(address_map *map, uint64_t address) {
-    uint64_t key = address + 1; /* 0 marks an empty slot */
-    uint32_t slot = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & map->mask;
-    while (map->addresses[slot] && map->addresses[slot] != key)
-        slot = (slot + 1) & map->mask;
-    if (!map->addresses[slot]) {
-        map->addresses[slot] = key;
-        map->blocks[slot] = OC_NONE;
-    }
-    return &map->blocks[slot];
-}
-
 static uint32_t find_producer(const oc_analysis *analysis, uint32_t op) {
     uint32_t outermost = OC_NONE;
     for (; op != OC_NONE; op = analysis->ops[op].at.parent) {
@@ -444,31 +426,26 @@ static uint32_t *locate_ops(const oc_analysis *analysis, oc_arena *arena, oc_are
 
 static int pair_blocks(oc_analysis *analysis, oc_memory_event *memory, uint32_t count, oc_arena *arena, oc_arena *scratch) {
     located *events = locate_memory(analysis, memory, count, scratch);
-    address_map map = {0};
-    uint32_t slot_count = 64;
-    while (slot_count < count * 2)
-        slot_count *= 2;
-    map.addresses = oc_arena_alloc(scratch, slot_count, sizeof *map.addresses);
-    map.blocks = oc_arena_alloc(scratch, slot_count, sizeof *map.blocks);
-    map.mask = slot_count - 1;
+    oc_addresses live_blocks; /* index of the live block */
+    int has_map = oc_addresses_init(&live_blocks, count, scratch);
     uint32_t birth_count = 0;
     for (uint32_t i = 0; i < count; i++)
         birth_count += memory[i].bytes > 0;
     analysis->blocks = oc_arena_alloc(arena, birth_count, sizeof *analysis->blocks);
-    if (!events || !map.addresses || !map.blocks || !analysis->blocks)
+    if (!events || !has_map || !analysis->blocks)
         return 0;
     uint64_t orphan_frees = 0, doubled = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *live = find_address(&map, events[i].event.address);
+        uint32_t *live = oc_addresses_find(&live_blocks, events[i].event.address);
         if (events[i].event.bytes <= 0) {
-            if (*live == OC_NONE)
+            if (*live == OC_NOTHING_THERE)
                 orphan_frees++;
             else
                 analysis->blocks[*live].death_ns = events[i].event.time_ns;
-            *live = OC_NONE;
+            *live = OC_NOTHING_THERE;
             continue;
         }
-        if (*live != OC_NONE) { /* its free is missing */
+        if (*live != OC_NOTHING_THERE) { /* its free is missing */
             analysis->blocks[*live].death_ns = events[i].event.time_ns;
             doubled++;
         }

@@ -8,6 +8,11 @@
 #define OC_LARGEST_SUM ((int64_t)1 << 60)     /* also the limit of a run without a limit */
 #define OC_LARGEST_TIME_NS ((int64_t)1 << 61) /* 73 years; torch's times count from the epoch or from boot */
 
+/* The next multiple of `unit`. */
+static inline int64_t oc_round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
 static inline int64_t oc_add_bytes(int64_t a, int64_t b) {
     return a > OC_LARGEST_SUM - b ? OC_LARGEST_SUM : a + b;
 }

@@ -198,3 +198,11 @@ oc_status oc_options_read(oc_options *options, const char *text, size_t length, 
     cJSON_Delete(root);
     return status == OC_OK ? check_all(options, error) : status;
 }
+
+oc_allocator_options oc_options_allocator(const oc_options *options) {
+    return oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+}
+
+int64_t oc_options_usable(const oc_options *options) {
+    return options->capacity_bytes ? options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes : 0;
+}

@@ -42,6 +42,12 @@ typedef struct oc_options {
 /* Reads `length` bytes of JSON. OC_OPTIONS with a message that names the key, the value and what is allowed. */
 oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error);
 
+/* The allocator's settings that the options come to. */
+oc_allocator_options oc_options_allocator(const oc_options *options);
+
+/* What is left of the capacity for PyTorch; 0 if none is given. */
+int64_t oc_options_usable(const oc_options *options);
+
 /* "2.6", "2.13.0+cu128" -> 206, 213; 0 if it is no version. */
 int oc_torch_version(const char *text);
 

@@ -1,6 +1,8 @@
 /* GPU recordings. */
 #include "recording.h"
 
+#include "addresses.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,35 +96,6 @@ oc_status oc_recording_read(oc_recording *recording, oc_trace *trace, int64_t de
 
 /* ---- the plan ---- */
 
-/* address -> tensor that lives there, open addressing */
-typedef struct address_map {
-    uint64_t *addresses; /* + 1; 0: empty */
-    uint32_t *tensors;
-    uint32_t mask;
-} address_map;
-
-static uint32_t *find_address(address_map *map, uint64_t address) {
-    uint64_t key = address + 1;
-    uint32_t slot = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & map->mask;
-    while (map->addresses[slot] && map->addresses[slot] != key)
-        slot = (slot + 1) & map->mask;
-    if (!map->addresses[slot]) {
-        map->addresses[slot] = key;
-        map->tensors[slot] = OC_NONE;
-    }
-    return &map->tensors[slot];
-}
-
-static int open_map(address_map *map, uint32_t count, oc_arena *arena) {
-    uint32_t slot_count = 64;
-    while (slot_count < 2 * count)
-        slot_count *= 2;
-    map->addresses = oc_arena_alloc(arena, slot_count, sizeof *map->addresses);
-    map->tensors = oc_arena_alloc(arena, slot_count, sizeof *map->tensors);
-    map->mask = slot_count - 1;
-    return map->addresses && map->tensors;
-}
-
 static int compare_births(const void *a, const void *b) {
     const oc_memory_event *x = &(*(const oc_device_event *const *)a)->memory, *y = &(*(const oc_device_event *const *)b)->memory;
     if (x->time_ns != y->time_ns)
@@ -182,26 +155,26 @@ oc_status oc_recording_plan(oc_plan *plan, const oc_recording *recording, const 
     oc_status status = check_options(options, error);
     if (status != OC_OK)
         return status;
-    address_map map = {0};
+    oc_addresses map; /* the event, then the tensor, that lives there */
     uint32_t *blocks = match_blocks(recording, arena), *freed = oc_arena_alloc(arena, recording->count, sizeof *freed);
     plan->requests = oc_arena_alloc(arena, limit, sizeof *plan->requests);
     plan->tensors = oc_arena_alloc(arena, limit, sizeof *plan->tensors);
     writer w = {.plan = plan, .usage = oc_arena_alloc(arena, limit, sizeof *w.usage)};
-    if (!blocks || !freed || !plan->requests || !plan->tensors || !w.usage || !open_map(&map, recording->count, arena))
+    if (!blocks || !freed || !plan->requests || !plan->tensors || !w.usage || !oc_addresses_init(&map, recording->count, arena))
         return oc_error_set_memory(error);
     const int64_t before_ns = recording->events[0].memory.time_ns - 1;
     const oc_tensor before = {0, OC_NONE, OC_NONE, 0, OC_CATEGORY_BUFFER, OC_PHASE_PARAMETERS};
     plan->tensors[plan->tensor_count++] = before;
     for (uint32_t i = 0; i < recording->count; i++) { /* what is freed, and which frees are of blocks from before */
         const oc_memory_event *event = &recording->events[i].memory;
-        uint32_t *there = find_address(&map, event->address);
+        uint32_t *there = oc_addresses_find(&map, event->address);
         freed[i] = OC_NONE;
-        if (event->bytes <= 0 && *there == OC_NONE && event->bytes < 0) {
+        if (event->bytes < 0 && *there == OC_NOTHING_THERE) {
             freed[i] = plan->tensor_count;
             plan->tensors[plan->tensor_count] = before;
             plan->tensors[plan->tensor_count++].bytes = -event->bytes;
         }
-        *there = event->bytes > 0 ? i : OC_NONE;
+        *there = event->bytes > 0 ? i : OC_NOTHING_THERE;
     }
     /* all that was there: recorded totals of the first event, less that event */
     w.now.allocated_bytes = w.now.tensor_bytes = recording->events[0].allocated_bytes - recording->events[0].memory.bytes;
@@ -212,18 +185,18 @@ oc_status oc_recording_plan(oc_plan *plan, const oc_recording *recording, const 
     plan->tensors[0].bytes = stays_bytes > 0 ? stays_bytes : 0;
     for (uint32_t i = stays_bytes > 0 ? 0 : 1; i < plan->tensor_count; i++)
         write_request(&w, before_ns, i, plan->tensors[i].bytes);
-    memset(map.addresses, 0, (map.mask + 1) * sizeof *map.addresses);
+    oc_addresses_clear(&map);
     for (uint32_t i = 0; i < recording->count; i++) {
         const oc_device_event *event = &recording->events[i];
-        uint32_t *there = find_address(&map, event->memory.address), old = *there;
+        uint32_t *there = oc_addresses_find(&map, event->memory.address), old = *there;
         w.now = (oc_usage){event->allocated_bytes, event->allocated_bytes, event->reserved_bytes};
         if (event->memory.bytes <= 0) {
-            if (freed[i] != OC_NONE || old != OC_NONE)
+            if (freed[i] != OC_NONE || old != OC_NOTHING_THERE)
                 write_request(&w, event->memory.time_ns, freed[i] != OC_NONE ? freed[i] : old, 0);
-            *there = OC_NONE;
+            *there = OC_NOTHING_THERE;
             continue;
         }
-        if (old != OC_NONE) /* its free is missing */
+        if (old != OC_NOTHING_THERE) /* its free is missing */
             write_request(&w, event->memory.time_ns, old, 0);
         const oc_block *block = &a->blocks[blocks[i]];
         plan->tensors[plan->tensor_count] = (oc_tensor){event->memory.bytes, block->producer, block->module, block->iteration,
@@ -245,8 +218,8 @@ static uint32_t aside_count(const oc_plan *plan) {
     return plan->request_count && plan->requests[0].tensor == 0;
 }
 
-/* Reserved bytes beside the simulation. The sizes of blocks hold the rest that was not split off: requesting it again gives the same. */
-static int64_t aside_reserved(const oc_recording *recording, oc_allocator *allocator, const oc_plan *plan) {
+/* The sizes of blocks hold the rest that was not split off: requesting it again gives the same. */
+int64_t oc_recording_aside(const oc_recording *recording, oc_allocator *allocator, const oc_plan *plan) {
     uint32_t aside = aside_count(plan), first = aside;
     int64_t allocated_bytes = plan->tensors[0].bytes;
     if (recording->has_grown) {
@@ -259,7 +232,7 @@ static int64_t aside_reserved(const oc_recording *recording, oc_allocator *alloc
         if (rest > allocated_bytes)
             return rest;
     }
-    return (allocated_bytes + OC_kRoundLarge - 1) / OC_kRoundLarge * OC_kRoundLarge;
+    return oc_round_up(allocated_bytes, OC_kRoundLarge);
 }
 
 static void add_usage(oc_usage *usage, int64_t allocated_bytes, int64_t reserved_bytes) {
@@ -268,15 +241,15 @@ static void add_usage(oc_usage *usage, int64_t allocated_bytes, int64_t reserved
     usage->reserved_bytes += reserved_bytes;
 }
 
-int oc_recording_simulate(const oc_recording *recording, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
-                          int64_t limit_bytes, int is_rising, oc_usage *usage, oc_run *run) {
+int oc_recording_simulate(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan, int64_t limit_bytes,
+                          int is_rising, oc_usage *usage, oc_run *run) {
     const uint32_t aside = aside_count(plan);
-    const int64_t allocated_bytes = plan->tensors[0].bytes, reserved_bytes = aside_reserved(recording, allocator, plan);
+    const int64_t allocated_bytes = plan->tensors[0].bytes;
     oc_allocator_options rest = *options;
     if (rest.fraction_bytes != OC_NO_LIMIT)
         rest.fraction_bytes -= reserved_bytes;
-    if (reserved_bytes < 0 || !oc_simulate(allocator, &rest, plan->requests + aside, plan->request_count - aside,
-                                           limit_bytes == OC_NO_LIMIT ? OC_NO_LIMIT : limit_bytes - reserved_bytes, is_rising, usage ? usage + aside : NULL, run))
+    if (!oc_simulate(allocator, &rest, plan->requests + aside, plan->request_count - aside,
+                     limit_bytes == OC_NO_LIMIT ? OC_NO_LIMIT : limit_bytes - reserved_bytes, is_rising, usage ? usage + aside : NULL, run))
         return 0;
     for (uint32_t i = 0; usage && i < run->request_count; i++)
         add_usage(&usage[aside + i], allocated_bytes, reserved_bytes);
@@ -290,13 +263,11 @@ int oc_recording_simulate(const oc_recording *recording, oc_allocator *allocator
     return 1;
 }
 
-int oc_recording_minimum(const oc_recording *recording, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
+int oc_recording_minimum(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
                          int64_t *minimum_bytes) {
     const uint32_t aside = aside_count(plan);
-    const int64_t reserved_bytes = aside_reserved(recording, allocator, plan);
     oc_run need;
-    if (reserved_bytes < 0 ||
-        !oc_simulate(allocator, options, plan->requests + aside, plan->request_count - aside, OC_NO_LIMIT, 0, NULL, &need) ||
+    if (!oc_simulate(allocator, options, plan->requests + aside, plan->request_count - aside, OC_NO_LIMIT, 0, NULL, &need) ||
         !oc_simulate_minimum(allocator, options, plan->requests + aside, plan->request_count - aside, &need, minimum_bytes))
         return 0;
     *minimum_bytes += reserved_bytes;

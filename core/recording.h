@@ -28,10 +28,13 @@ oc_status oc_recording_read(oc_recording *recording, oc_trace *trace, int64_t de
 oc_status oc_recording_plan(oc_plan *plan, const oc_recording *recording, const oc_subject *subject, const oc_options *options, oc_usage **usage,
                             oc_run *run, oc_arena *arena, oc_error *error);
 
-/* As oc_simulate and oc_simulate_minimum, with what was there before beside it. */
-int oc_recording_simulate(const oc_recording *recording, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
-                          int64_t limit_bytes, int is_rising, oc_usage *usage, oc_run *run);
-int oc_recording_minimum(const oc_recording *recording, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
+/* Reserved bytes that stay beside the simulation of the plan; -1 if host memory ran out. */
+int64_t oc_recording_aside(const oc_recording *recording, oc_allocator *allocator, const oc_plan *plan);
+
+/* As oc_simulate and oc_simulate_minimum, with `reserved_bytes` of oc_recording_aside beside it. */
+int oc_recording_simulate(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan, int64_t limit_bytes,
+                          int is_rising, oc_usage *usage, oc_run *run);
+int oc_recording_minimum(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
                          int64_t *minimum_bytes);
 
 #endif

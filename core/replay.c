@@ -307,11 +307,15 @@ static oc_status play_config(player *p, const char *key, const char *value) {
 /* expect_NAME VALUE; -1 in `*found` if there is no such name. */
 static int64_t counter_named(const player *p, const char *name) {
     const oc_counters c = oc_allocator_count(p->allocator);
+    if (strcmp(name, "segments") == 0)
+        return oc_allocator_survey(p->allocator).segment_count;
+    if (strcmp(name, "inactive_split") == 0)
+        return oc_allocator_survey(p->allocator).inactive_split_bytes;
     const struct {
         const char *name;
         int64_t value;
     } counters[] = {{"allocated", c.allocated_bytes}, {"reserved", c.reserved_bytes}, {"requested", c.requested_bytes}, {"active", c.active_bytes},
-                    {"inactive_split", c.inactive_split_bytes}, {"segments", c.segment_count}, {"retries", c.retry_count}, {"ooms", c.oom_count}};
+                    {"retries", c.retry_count}, {"ooms", c.oom_count}};
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         if (strcmp(name, counters[i].name) == 0)
             return counters[i].value;
@@ -482,7 +486,7 @@ static oc_status play_log_settings(player *p, const cJSON *header) {
 
 /* The size of a live block that the log does not tell: rounded, and the rest of its segment or gap where no split would have left it. */
 static int64_t guess_block(const cJSON *segment, int64_t address, int64_t requested, int64_t next_address) {
-    int64_t block = (requested + OC_kMinBlockSize - 1) / OC_kMinBlockSize * OC_kMinBlockSize;
+    int64_t block = oc_round_up(requested, OC_kMinBlockSize);
     int64_t end = whole_of(segment, "addr") + whole_of(segment, "size");
     int64_t gap = (next_address > address && next_address < end ? next_address : end) - address;
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(segment, "type");

@@ -379,7 +379,7 @@ static void write_oom_message(writer *w, cJSON *oom) {
     const oc_run *run = w->f->run;
     char message[600], sizes[6][SIZE_TEXT];
     int64_t cached_bytes = run->at_oom.reserved_bytes - run->at_oom.allocated_bytes;
-    int64_t used_bytes = run->at_oom.reserved_bytes + OC_CONTEXT_BYTES, free_bytes = w->f->options->capacity_bytes - w->f->options->reserve_bytes - used_bytes;
+    int64_t used_bytes = run->at_oom.reserved_bytes + OC_CONTEXT_BYTES, free_bytes = oc_options_usable(w->f->options) - run->at_oom.reserved_bytes;
     (void)snprintf(message, sizeof message,
                    "CUDA out of memory. Tried to allocate %s. GPU 0 has a total capacity of %s of which %s is free. Including non-PyTorch memory, this "
                    "process has %s memory in use. Of the allocated memory %s is allocated by PyTorch, and %s is reserved by PyTorch but unallocated.",

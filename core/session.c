@@ -287,7 +287,7 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
         return oc_error_set_memory(&session->options_error);
     oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2], *near = &runs[3];
     const oc_options *options = f->options;
-    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    const oc_allocator_options settings = oc_options_allocator(options);
     oc_allocator_options unlimited = settings;
     unlimited.fraction_bytes = OC_NO_LIMIT;
     oc_allocator_options lenient = settings;
@@ -321,18 +321,19 @@ static oc_status run_recording(oc_session *session, oc_findings *f, oc_plan *pla
         return status;
     f->need = f->run = f->run_rising = &runs[0];
     f->need_usage = f->usage = recorded;
-    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    const oc_allocator_options settings = oc_options_allocator(options);
     oc_allocator_options unlimited = settings;
     unlimited.fraction_bytes = OC_NO_LIMIT;
     oc_allocator *allocator = oc_allocator_open(arena, plan->tensor_count);
     oc_usage *usage = oc_arena_alloc(arena, plan->request_count, sizeof *usage);
-    if (!allocator || !usage || !oc_recording_minimum(f->recording, allocator, &unlimited, plan, &f->minimum_bytes))
+    int64_t aside_bytes = allocator ? oc_recording_aside(f->recording, allocator, plan) : -1;
+    if (aside_bytes < 0 || !usage || !oc_recording_minimum(aside_bytes, allocator, &unlimited, plan, &f->minimum_bytes))
         return oc_error_set_memory(&session->options_error);
     if (!limit_bytes && !*options->alloc_conf_text && !settings.is_uncached)
         return OC_OK;
     int64_t limit = limit_bytes ? limit_bytes : OC_NO_LIMIT;
-    if (!oc_recording_simulate(f->recording, allocator, &settings, plan, limit, 1, NULL, &runs[2]) ||
-        !oc_recording_simulate(f->recording, allocator, &settings, plan, limit, 0, usage, &runs[1]))
+    if (!oc_recording_simulate(aside_bytes, allocator, &settings, plan, limit, 1, NULL, &runs[2]) ||
+        !oc_recording_simulate(aside_bytes, allocator, &settings, plan, limit, 0, usage, &runs[1]))
         return oc_error_set_memory(&session->options_error);
     f->run = &runs[1];
     f->usage = usage;
@@ -356,11 +357,11 @@ static void assume_recording(oc_plan *plan, const oc_session *session, const oc_
 
 /* Finds the largest batch and makes it the one that is asked for; the report of batch 1 tells why if there is none. */
 static oc_status find_largest(oc_session *session, oc_largest *largest, const oc_subject *subject, oc_options *options) {
-    const oc_allocator_options settings = oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    const oc_allocator_options settings = oc_options_allocator(options);
     if (session->profiles[0]->recording.count)
         return oc_error_set(&session->options_error, OC_OPTIONS, OC_NO_OFFSET, "the largest batch needs two profiles recorded on the CPU: this one is of a GPU");
-    oc_status status = oc_largest_find(largest, subject, options, &settings, options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes,
-                                       &session->scratch, &session->options_error);
+    oc_status status =
+        oc_largest_find(largest, subject, options, &settings, oc_options_usable(options), &session->scratch, &session->options_error);
     options->batch = largest->batch ? largest->batch : 1;
     return status;
 }
@@ -381,8 +382,7 @@ static oc_status answer(oc_session *session, oc_options *options, oc_arena *aren
                             .plan = plan,
                             .largest = options->task == OC_TASK_MAX_BATCH ? &largest : NULL,
                             .recording = first->recording.count ? &first->recording : NULL};
-    if (options->capacity_bytes)
-        findings.usable_bytes = options->capacity_bytes - OC_CONTEXT_BYTES - options->reserve_bytes;
+    findings.usable_bytes = oc_options_usable(options);
     if (findings.recording) {
         status = run_recording(session, &findings, plan, findings.usable_bytes, arena);
         if (status == OC_OK)
@@ -395,11 +395,11 @@ static oc_status answer(oc_session *session, oc_options *options, oc_arena *aren
             status = run_plan(session, &findings, plan, findings.usable_bytes, arena);
         }
     }
-    int64_t fraction_bytes = (int64_t)(options->memory_fraction * (double)options->capacity_bytes);
-    if (options->memory_fraction > 0 && fraction_bytes < findings.usable_bytes)
-        findings.usable_bytes = fraction_bytes;
     if (status != OC_OK)
         return status;
+    int64_t fraction_bytes = oc_options_allocator(options).fraction_bytes;
+    if (fraction_bytes < findings.usable_bytes)
+        findings.usable_bytes = fraction_bytes;
     if (!findings.recording)
         warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
     oc_columns columns = {{NULL}, {0}};

@@ -50,10 +50,6 @@ int oc_simulate(oc_allocator *a, const oc_allocator_options *options, const oc_r
     return 1;
 }
 
-static int64_t round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 /* Not every larger limit does where a smaller one does (a cached segment that was not released may be pinned by a small block), so
  * this is no bisection. A run differs from that of a smaller limit only where a segment was refused that fits now: each try is at
  * the smallest limit at which that is so, beginning with one that no limit below the highest sum of live tensors can pass. A try
@@ -64,18 +60,18 @@ int oc_simulate_minimum(oc_allocator *a, const oc_allocator_options *options, co
     enum { EXACT_TRIES = 512, STEPS_AFTER = 16 };
     const int64_t enough_bytes = need->peak.reserved_bytes;
     oc_run run;
-    *minimum_bytes = round_up(enough_bytes, OC_kRoundLarge);
-    int64_t limit = round_up(need->peak.tensor_bytes, OC_kRoundLarge);
+    *minimum_bytes = oc_round_up(enough_bytes, OC_kRoundLarge);
+    int64_t limit = oc_round_up(need->peak.tensor_bytes, OC_kRoundLarge);
     for (int tries = 1; limit < enough_bytes; tries++) {
         if (!oc_simulate(a, options, requests, count, limit, 0, NULL, &run))
             return 0;
         if (!run.is_oom) {
-            *minimum_bytes = round_up(limit, OC_kRoundLarge);
+            *minimum_bytes = oc_round_up(limit, OC_kRoundLarge);
             return 1;
         }
         int64_t step = tries < EXACT_TRIES ? 0 : (enough_bytes - limit) / STEPS_AFTER;
         int64_t next_limit = oc_allocator_next_limit(a);
-        limit = next_limit > limit + step ? next_limit : round_up(limit + step, OC_kRoundLarge);
+        limit = next_limit > limit + step ? next_limit : oc_round_up(limit + step, OC_kRoundLarge);
     }
     return 1;
 }

@@ -115,13 +115,14 @@ static void check_vector(const cJSON *vector) {
                 break;
             oc_allocator_check(allocator);
             const oc_counters c = oc_allocator_count(allocator);
+            const oc_layout layout = oc_allocator_survey(allocator);
             CHECK_EQ_I64(is_oom, cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(expect, "oom")));
             CHECK_EQ_I64(c.requested_bytes, value_of(expect, "requested"));
             CHECK_EQ_I64(c.allocated_bytes, value_of(expect, "allocated"));
             CHECK_EQ_I64(c.reserved_bytes, value_of(expect, "reserved"));
-            CHECK_EQ_I64(c.segment_count, value_of(expect, "segments"));
-            CHECK_EQ_I64(c.inactive_split_bytes, value_of(expect, "inactive_split"));
-            CHECK_EQ_I64(c.snapshot_count, value_of(expect, "snapshot_segments"));
+            CHECK_EQ_I64(layout.segment_count, value_of(expect, "segments"));
+            CHECK_EQ_I64(layout.inactive_split_bytes, value_of(expect, "inactive_split"));
+            CHECK_EQ_I64(layout.snapshot_count, value_of(expect, "snapshot_segments"));
             expect = expect->next;
         }
     }

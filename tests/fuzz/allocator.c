@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
         while (is_alive && in.at < in.end) {
             is_alive = step(a, &in);
             oc_allocator_check(a);
-            (void)oc_allocator_count(a);
+            (void)oc_allocator_survey(a);
         }
     }
     oc_arena_reset(&arena);
