@@ -435,40 +435,23 @@ oc_json_step oc_json_skip(oc_json_cursor *cursor, oc_text *text) {
 
 /* ---- numbers and strings ---- */
 
-uint64_t oc_json_u64(oc_text number) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < number.length && number.data[i] >= '0' && number.data[i] <= '9'; i++)
-        value = value * 10 + (uint64_t)(number.data[i] - '0');
-    return value;
-}
-
-int64_t oc_json_i64(oc_text number) {
-    int is_negative = number.length && number.data[0] == '-';
-    if (is_negative)
-        number = (oc_text){number.data + 1, number.length - 1};
-    uint64_t value = oc_json_u64(number);
-    if (value > INT64_MAX)
-        value = INT64_MAX;
-    return is_negative ? -(int64_t)value : (int64_t)value;
-}
-
-int64_t oc_json_ns_from_us(oc_text number) {
+/* A decimal number without its sign times 10^shift, the rest cut off; beyond 2^64 the largest number. */
+static uint64_t scaled(oc_text number, int shift) {
     enum { LARGEST_EXPONENT = 40 };
-    int is_negative = number.length && number.data[0] == '-';
-    size_t i = (size_t)is_negative;
+    size_t i = 0;
     uint64_t digits = 0;
-    int shift = 3; /* powers of ten that turn `digits` into nanoseconds */
     int is_fraction = 0;
     for (; i < number.length && ((number.data[i] >= '0' && number.data[i] <= '9') || (number.data[i] == '.' && !is_fraction)); i++) {
         if (number.data[i] == '.') {
             is_fraction = 1;
             continue;
         }
-        if (digits > (UINT64_MAX - 9) / 10) { /* digits below those that count, or a time that cannot be */
+        const unsigned digit = (unsigned)(number.data[i] - '0');
+        if (digits > (UINT64_MAX - digit) / 10) { /* digits below those that count, or a number that cannot be */
             shift += !is_fraction;
             continue;
         }
-        digits = digits * 10 + (uint64_t)(number.data[i] - '0');
+        digits = digits * 10 + digit;
         shift -= is_fraction;
     }
     if (i < number.length && (number.data[i] == 'e' || number.data[i] == 'E')) {
@@ -480,11 +463,40 @@ int64_t oc_json_ns_from_us(oc_text number) {
     }
     for (; shift < 0 && digits; shift++)
         digits /= 10;
-    for (; shift > 0 && digits && digits <= INT64_MAX / 10; shift--)
+    for (; shift > 0 && digits && digits < UINT64_MAX / 10; shift--)
         digits *= 10;
-    if ((shift > 0 && digits) || digits > INT64_MAX)
-        digits = INT64_MAX;
-    return is_negative ? -(int64_t)digits : (int64_t)digits;
+    return shift > 0 && digits ? UINT64_MAX : digits;
+}
+
+static int64_t with_sign(uint64_t value, int is_negative) {
+    int64_t bounded = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+    return is_negative ? -bounded : bounded;
+}
+
+/* Takes a minus sign off. */
+static int take_sign(oc_text *number) {
+    int is_negative = number->length && number->data[0] == '-';
+    *number = (oc_text){number->data + is_negative, number->length - (size_t)is_negative};
+    return is_negative;
+}
+
+uint64_t oc_json_u64(oc_text number) {
+    enum { SAFE_DIGITS = 19 };
+    uint64_t value = 0;
+    size_t i = 0;
+    for (; i < number.length && i < SAFE_DIGITS && number.data[i] >= '0' && number.data[i] <= '9'; i++)
+        value = value * 10 + (uint64_t)(number.data[i] - '0');
+    return i == number.length ? value : scaled(number, 0);
+}
+
+int64_t oc_json_i64(oc_text number) {
+    int is_negative = take_sign(&number);
+    return with_sign(oc_json_u64(number), is_negative);
+}
+
+int64_t oc_json_ns_from_us(oc_text number) {
+    int is_negative = take_sign(&number);
+    return with_sign(scaled(number, 3), is_negative);
 }
 
 /* Length of the UTF-8 sequence at `at`, 0 if there is none. */

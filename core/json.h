@@ -97,11 +97,11 @@ oc_json_step oc_json_member(oc_json_cursor *cursor, oc_text *key, oc_json_value 
 /* Steps over the array or object at the cursor; its whole text with brackets in `text`. */
 oc_json_step oc_json_skip(oc_json_cursor *cursor, oc_text *text);
 
-/* Numbers. All give 0 for text that is no number. */
+/* Numbers, exact: never through floating point. A fraction is cut off, a number too large is the largest one. All give 0 for text that
+ * is no number. */
 int64_t oc_json_i64(oc_text number);
 uint64_t oc_json_u64(oc_text number);
-int64_t oc_json_ns_from_us(oc_text microseconds); /* exact for any decimal fraction down to 1 ns, never through floating point;
-                                                       beyond 2^63 ns the largest number of its sign */
+int64_t oc_json_ns_from_us(oc_text microseconds);
 
 /* Resolves escapes and replaces what is no UTF-8 or a control character by '?'; at most `capacity` bytes are written.
  * `*damage` is set to 1 where something was replaced. Returns the length. */

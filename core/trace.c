@@ -261,6 +261,8 @@ static int keep_event(oc_trace *trace, const event *e) {
     if (!is_possible(e)) {
         oc_warnings_add(&trace->warnings, "impossible_number", 1, trace->reader.item_offset,
                         "events with times or sizes that cannot be were skipped, the first at byte %llu", (unsigned long long)trace->reader.item_offset);
+        if (oc_text_equals(e->name, "[memory]") && !trace->impossible_memory_count++)
+            trace->impossible_memory_offset = trace->reader.item_offset;
         return 1;
     }
     trace->has_fractions |= e->start_ns % 1000 != 0;
@@ -518,6 +520,10 @@ static oc_status check_kind(oc_trace *trace) {
                             "newer torch, or the same job on the CPU. %s", (unsigned long long)trace->orphan_device_count, OC_HOW_TO_RECORD);
     if (trace->memory.count)
         return OC_OK;
+    if (trace->impossible_memory_count)
+        return oc_error_set(trace->error, OC_NO_MEMORY_EVENTS, trace->impossible_memory_offset,
+                            "no memory event of this profile can be used: %llu have times or sizes that cannot be, the first at byte %llu. %s",
+                            (unsigned long long)trace->impossible_memory_count, (unsigned long long)trace->impossible_memory_offset, OC_HOW_TO_RECORD);
     if (trace->orphan_memory_count)
         return oc_error_set(trace->error, OC_NO_MEMORY_EVENTS, OC_NO_OFFSET,
                             "the memory events of this profile have no addresses (torch 1.11 and older), so tensors cannot be followed: record with a "

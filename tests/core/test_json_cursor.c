@@ -181,6 +181,14 @@ static void whole_numbers_are_exact(void) {
     CHECK_EQ_U64(oc_json_u64(text_of("9223372036854775809")), 9223372036854775809u);   /* 2^63 + 1 */
     CHECK_EQ_U64(oc_json_u64(text_of("10159970886766084423")), 10159970886766084423u); /* a communicator's number in a real trace */
     CHECK_EQ_U64(oc_json_u64(text_of("18446744073709551615")), UINT64_MAX);
+    CHECK_EQ_U64(oc_json_u64(text_of("18446744073709551616")), UINT64_MAX);
+    CHECK_EQ_U64(oc_json_u64(text_of("1844674407370955161500000000")), UINT64_MAX);
+    CHECK_EQ_U64(oc_json_u64(text_of("4096.0")), 4096);
+    CHECK_EQ_U64(oc_json_u64(text_of("1.5e9")), 1500000000);
+    CHECK_EQ_U64(oc_json_u64(text_of("1.048576E+6")), 1048576);
+    CHECK_EQ_U64(oc_json_u64(text_of("4096000e-3")), 4096);
+    CHECK_EQ_I64(oc_json_i64(text_of("-2e3")), -2000);
+    CHECK_EQ_I64(oc_json_i64(text_of("9e300")), INT64_MAX);
     CHECK_EQ_U64(oc_json_u64(text_of("12x")), 12);
     CHECK_EQ_U64(oc_json_u64(text_of("x12")), 0);
     CHECK_EQ_U64(oc_json_u64(text_of("")), 0);

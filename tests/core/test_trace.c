@@ -571,6 +571,8 @@ static void wrong_files_are_told_what_they_are(void) {
         {"{\"traceEvents\": [{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"Device "
          "Type\":0,\"Bytes\":512}}]}",
          OC_NO_MEMORY_EVENTS, OC_NO_OFFSET, "have no addresses"},
+        {"{\"traceEvents\": [{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"Addr\":64,\"Bytes\":9e300}}]}",
+         OC_NO_MEMORY_EVENTS, 17, "no memory event of this profile can be used: 1 have times or sizes that cannot be, the first at byte 17"},
         {"{\"traceEvents\": [{\"a\": 1}, {\"b\": ", OC_TRUNCATED, 33, "the file is cut off at byte 33 (1 events were read)"},
         {"{", OC_TRUNCATED, 1, "the file is cut off at byte 1 (0 events were read)"},
         {"{\"a\": 1 b}", OC_SYNTAX, 8, "not valid JSON at byte 8 (found 'b'"},
