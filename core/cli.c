@@ -228,9 +228,17 @@ static bool parse_arguments(arguments *a, int argc, char **argv) {
         if (!take_value(a, option, argv[++i]))
             return false;
     }
-    if (!a->file_count)
+    if (!a->file_count) {
         fprintf(stderr, "oomcast: no profile given (oomcast --help)\n");
-    return a->file_count > 0;
+        return false;
+    }
+    for (int i = a->file_count; i < FILE_LIMIT; i++) {
+        if (a->batches[i]) {
+            fprintf(stderr, "oomcast: --recorded-batch: more sizes than profiles\n");
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- reading ---- */
@@ -463,14 +471,17 @@ static int write_csv(const oc_session *session, const char *path) {
     return (is_stdout ? fflush(file) : fclose(file)) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
 }
 
-/* The requests and settings; the capacity is left out, so that all of them are replayed. */
+/* The requests and settings; capacity and memory fraction are left out, so that all of them are served. */
 static int write_ops(const oc_session *session, const arguments *a) {
     FILE *file = fopen(a->ops, "w");
     uint32_t tensor;
     int64_t bytes;
     if (!file)
         return trouble(a->ops, strerror(errno));
-    const char *conf = text_of(a->options, "alloc_conf");
+    const char *conf = text_of(a->options, "alloc_conf"), *torch = text_of(a->options, "torch");
+    fputs("note capacity and memory fraction are left out: config device_total, memory_fraction and device_capacity set them\n", file);
+    if (torch)
+        fprintf(file, "config torch %s\n", torch);
     if (conf && *conf) {
         fputs("config alloc_conf ", file);
         for (; *conf; conf++)

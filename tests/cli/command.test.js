@@ -1,7 +1,7 @@
 // What only the command line does: its own options, sizes, words and exit status.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -40,6 +40,21 @@ for (const sizes of ["0", "8,", ",8", "8,16,32", "many", "8,-1", "8 16", "8;16"]
     assert.equal(status, 2);
   });
 }
+
+test("more recorded batch sizes than profiles are refused", () => {
+  const { status, stderr } = cli(["estimate", ...ONE, "--recorded-batch", "4,8"]);
+  assert.equal(stderr, "oomcast: --recorded-batch: more sizes than profiles\n");
+  assert.equal(status, 2);
+});
+
+test("the requests as a script, with version and settings, replay to the same peak", () => {
+  const script = join(folder, "requests.ops");
+  const { need } = estimate(ONE, "--ops", script, "--torch", "2.12", "--alloc-conf", "large_segment_size_mb:64, max_split_size_mb:80", "--capacity", "24GiB", "--memory-fraction", "0.5");
+  const text = readFileSync(script, "utf8");
+  assert.match(text, /^note capacity and memory fraction are left out: .*\nconfig torch 2\.12\nconfig alloc_conf large_segment_size_mb:64,max_split_size_mb:80\nalloc /);
+  writeFileSync(script, `${text}expect_retries 0\nexpect_reserved ${need.reserved_bytes}\n`);
+  assert.match(cli(["replay", script]).stdout, /^\d+ lines, 0 addresses, 0 segments, 0 failed\n$/);
+});
 
 test("a recorded batch size beyond all limits is refused", () => {
   for (const size of ["100000001", "99999999999999999999"]) {
