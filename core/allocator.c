@@ -8,8 +8,10 @@
 
 enum { SMALL, LARGE, POOL_COUNT, NO_RANGE = 0, RANGE_LIMIT = 65535 };
 
-#define RANGE_BYTES ((int64_t)1 << 42)    /* PyTorch: 9/8 of the device's memory; here always enough */
-#define FIRST_ADDRESS ((uint64_t)1 << 62)
+/* The simulation's own addresses; when all have been given out it begins anew among those that are free again. */
+#define LOWEST_ADDRESS OC_SCRIPT_ADDRESSES
+#define HIGHEST_ADDRESS ((uint64_t)1 << 63)
+#define RANGES_BYTES ((int64_t)1 << 57) /* addresses of all ranges together: what x86-64 has in five levels */
 
 /* An expandable segment: addresses for one pool and stream, backed by pages as they are needed. */
 typedef struct range {
@@ -34,6 +36,7 @@ struct oc_allocator {
     oc_index free[POOL_COUNT], unmapped[POOL_COUNT];
     uint32_t search_count[POOL_COUNT]; /* "get_free_blocks_call_count" */
     uint32_t segments;                 /* first block of the newest segment or range */
+    oc_index places;                   /* of segments and ranges, by address: see add_place */
     uint32_t *block_of;                /* per tensor */
     int64_t *bytes_of;                 /* per tensor, as requested */
     uint32_t tensor_count;
@@ -55,6 +58,8 @@ struct oc_allocator {
     uint32_t *use_of; /* per tensor, made when first needed */
     uint64_t next_address;        /* 0: none was set */
     int64_t next_taken_bytes;
+    int is_next_overlapping;
+    oc_index presets;             /* blocks of oc_allocator_add_block, by address, as in `places`; given up once any block is gone */
     oc_arena *arena;
 };
 
@@ -63,6 +68,7 @@ const oc_allocator_options oc_allocator_defaults = {
     .max_non_split_rounding_bytes = OC_kLargeBuffer,
     .large_segment_bytes = OC_kLargeBuffer,
     .fraction_bytes = OC_NO_LIMIT,
+    .range_bytes = (int64_t)1 << 42,
 };
 
 /* ---- state ---- */
@@ -91,12 +97,13 @@ void oc_allocator_reset(oc_allocator *a, const oc_allocator_options *options, in
         a->search_count[pool] = 0;
     memset(a->free, 0, sizeof a->free);
     memset(a->unmapped, 0, sizeof a->unmapped);
+    memset(&a->places, 0, sizeof a->places);
     a->segments = OC_NO_BLOCK;
     memset(a->block_of, 0, a->tensor_count * sizeof *a->block_of);
     memset(a->bytes_of, 0, a->tensor_count * sizeof *a->bytes_of);
     if (a->use_of)
         memset(a->use_of, 0, a->tensor_count * sizeof *a->use_of);
-    a->cursor = FIRST_ADDRESS;
+    a->cursor = is_rising ? LOWEST_ADDRESS : HIGHEST_ADDRESS;
     a->is_rising = is_rising;
     a->next_limit_bytes = INT64_MAX;
     a->usage = (oc_usage){0, 0, 0};
@@ -105,6 +112,7 @@ void oc_allocator_reset(oc_allocator *a, const oc_allocator_options *options, in
     a->range_count = a->use_count = 1;
     a->event_count = 0;
     a->next_address = 0;
+    memset(&a->presets, 0, sizeof a->presets);
 }
 
 /* Room for `count` items in an array of the arena: the array, moved if it had to grow; NULL if out of memory. */
@@ -151,6 +159,11 @@ static uint32_t cut(oc_allocator *a, uint32_t number, int64_t size) {
     return rest_number;
 }
 
+static void drop_block(oc_allocator *a, uint32_t number) {
+    a->presets.roots[0] = OC_NO_BLOCK;
+    oc_blocks_drop(&a->blocks, number);
+}
+
 /* Takes the block `right` into its left neighbour; neither is in an index. */
 static void absorb_right(oc_allocator *a, uint32_t left, uint32_t right) {
     oc_chunk *into = chunk(a, left), *from = chunk(a, right);
@@ -158,7 +171,7 @@ static void absorb_right(oc_allocator *a, uint32_t left, uint32_t right) {
     into->right = from->right;
     if (from->right != OC_NO_BLOCK)
         chunk(a, from->right)->left = left;
-    oc_blocks_drop(&a->blocks, right);
+    drop_block(a, right);
 }
 
 static int has_state(const oc_allocator *a, uint32_t number, oc_block_state state) {
@@ -268,33 +281,71 @@ int64_t oc_allocator_largest_free(const oc_allocator *a, int64_t bytes, uint64_t
 
 /* ---- segments ---- */
 
+static int64_t reserved_in_all(const oc_allocator *a) {
+    return a->usage.reserved_bytes + a->options.aside_bytes;
+}
+
 /* Whether the driver has that much left. */
 static int has_memory(oc_allocator *a, int64_t bytes) {
-    if (bytes <= a->limit_bytes - a->usage.reserved_bytes)
+    const int64_t needed_bytes = reserved_in_all(a) + bytes;
+    if (needed_bytes <= a->limit_bytes)
         return 1;
-    if (a->usage.reserved_bytes + bytes < a->next_limit_bytes)
-        a->next_limit_bytes = a->usage.reserved_bytes + bytes;
+    if (needed_bytes < a->next_limit_bytes)
+        a->next_limit_bytes = needed_bytes;
     return 0;
+}
+
+/* Notes where a block or the chain that begins with it lies: a block of its own, outside all chains, with `next` for the noted one. */
+static void add_place(oc_allocator *a, oc_index *places, uint32_t number, uint64_t address, int64_t bytes) {
+    uint32_t place = oc_blocks_new(&a->blocks);
+    oc_chunk *new = chunk(a, place);
+    new->address = address;
+    new->size = bytes;
+    new->state = OC_STATE_UNMAPPED;
+    new->next = number;
+    oc_blocks_insert(&a->blocks, places, place);
+}
+
+/* The last place that begins before `address`, OC_NO_BLOCK if none. */
+static uint32_t place_before(const oc_allocator *a, const oc_index *places, uint64_t address) {
+    const oc_chunk key = {.address = address, .state = OC_STATE_UNMAPPED};
+    return oc_blocks_find_before(&a->blocks, places, &key);
+}
+
+static int is_overlapping(const oc_allocator *a, uint64_t address, int64_t bytes) {
+    uint32_t place = place_before(a, &a->places, address + (uint64_t)bytes);
+    return place != OC_NO_BLOCK && chunk(a, place)->address + (uint64_t)chunk(a, place)->size > address;
 }
 
 /* Addresses for a segment or range of that size, beginning at a multiple of `unit`, with a gap to all others. */
 static uint64_t next_address(oc_allocator *a, int64_t bytes, int64_t unit) {
     if (a->next_address && !a->next_taken_bytes) {
         a->next_taken_bytes = bytes;
-        return a->next_address;
+        a->is_next_overlapping = is_overlapping(a, a->next_address, bytes);
+        if (!a->is_next_overlapping)
+            return a->next_address;
     }
-    if (!a->is_rising) {
-        a->cursor -= (uint64_t)(bytes + unit);
-        return a->cursor -= a->cursor % (uint64_t)unit;
-    }
-    a->cursor += (uint64_t)unit - a->cursor % (uint64_t)unit;
-    uint64_t address = a->cursor;
-    a->cursor += (uint64_t)(bytes + unit);
+    const uint64_t step = (uint64_t)unit, length = (uint64_t)bytes + step;
+    uint64_t address;
+    do {
+        if (a->is_rising) {
+            a->cursor = HIGHEST_ADDRESS - a->cursor < length + step ? LOWEST_ADDRESS : a->cursor;
+            address = a->cursor + step - a->cursor % step;
+            a->cursor = address + length;
+        } else {
+            a->cursor = a->cursor - LOWEST_ADDRESS < length + step ? HIGHEST_ADDRESS : a->cursor;
+            address = a->cursor - length;
+            address -= address % step;
+            a->cursor = address;
+        }
+    } while (is_overlapping(a, address, bytes));
     return address;
 }
 
+/* Two new blocks: the first of the chain, which is returned and stays the first, and its place. */
 static uint32_t add_chain(oc_allocator *a, uint64_t address, int64_t bytes, int pool, uint64_t stream) {
     uint32_t number = oc_blocks_new(&a->blocks);
+    add_place(a, &a->places, number, address, bytes);
     oc_chunk *first = chunk(a, number);
     first->address = address;
     first->stream = stream;
@@ -315,7 +366,11 @@ static void drop_chain(oc_allocator *a, uint32_t number) {
         a->segments = first->next;
     if (first->next != OC_NO_BLOCK)
         chunk(a, first->next)->previous = first->previous;
-    oc_blocks_drop(&a->blocks, number);
+    uint32_t place = place_before(a, &a->places, first->address + 1);
+    OC_ASSERT(place != OC_NO_BLOCK && chunk(a, place)->next == number);
+    oc_blocks_remove(&a->blocks, &a->places, place);
+    oc_blocks_drop(&a->blocks, place);
+    drop_block(a, number);
 }
 
 /* Gives a free block that is a whole segment back to the driver: "release_block". */
@@ -327,14 +382,16 @@ static void release_segment(oc_allocator *a, uint32_t number) {
 
 /* ---- ranges ---- */
 
-/* Addresses for a pool and stream, nothing mapped. OC_NO_BLOCK if host memory ran out. */
-static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream) {
+/* Addresses for a pool and stream, nothing mapped. OC_NO_BLOCK if there are too many (CUDA runs out of addresses before) or host
+ * memory ran out. */
+static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream, int *is_out_of_host) {
     uint32_t number = 1;
     while (number < a->range_count && a->ranges[number].page_bytes)
         number++;
-    if (number == RANGE_LIMIT)
+    if (number == RANGE_LIMIT || number > RANGES_BYTES / a->options.range_bytes)
         return OC_NO_BLOCK;
     range *ranges = make_room(a->arena, a->ranges, number + 1, &a->range_limit, sizeof *ranges);
+    *is_out_of_host = !ranges;
     if (!ranges)
         return OC_NO_BLOCK;
     a->ranges = ranges;
@@ -342,8 +399,9 @@ static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream) {
         a->range_count++;
     int64_t page_bytes = pool == SMALL ? OC_kSmallBuffer : a->options.large_segment_bytes;
     ranges[number].page_bytes = page_bytes;
-    ranges[number].base = next_address(a, oc_round_up(RANGE_BYTES, page_bytes), page_bytes);
-    uint32_t first = add_chain(a, ranges[number].base, oc_round_up(RANGE_BYTES, page_bytes), pool, stream);
+    const int64_t bytes = oc_round_up(a->options.range_bytes, page_bytes);
+    ranges[number].base = next_address(a, bytes, page_bytes);
+    uint32_t first = add_chain(a, ranges[number].base, bytes, pool, stream);
     chunk(a, first)->range = (uint16_t)number;
     (void)insert_merged(a, first, OC_STATE_UNMAPPED);
     return first;
@@ -383,10 +441,9 @@ static uint32_t map_pages(oc_allocator *a, uint32_t number, int64_t size) {
 static uint32_t grow_range(oc_allocator *a, int pool, int64_t size, uint64_t stream, int *is_out_of_host) {
     uint32_t number = find_run(a, pool, size, stream);
     if (number == OC_NO_BLOCK) {
-        if (size > RANGE_BYTES)
+        if (size > a->options.range_bytes)
             return OC_NO_BLOCK;
-        number = add_range(a, pool, stream);
-        *is_out_of_host = number == OC_NO_BLOCK;
+        number = add_range(a, pool, stream, is_out_of_host);
         if (number == OC_NO_BLOCK)
             return OC_NO_BLOCK;
     }
@@ -528,9 +585,9 @@ static uint32_t age_of(const oc_allocator *a, const oc_chunk *c) {
 /* "garbage_collect_cached_blocks": the longest unused whole segments of the large pool, older ones first. */
 static void collect_garbage(oc_allocator *a) {
     int64_t threshold = (int64_t)(a->options.garbage_collection_threshold * (double)a->options.fraction_bytes);
-    if (a->usage.reserved_bytes <= threshold)
+    if (reserved_in_all(a) <= threshold)
         return;
-    int64_t target = a->usage.reserved_bytes - threshold, reclaimed = 0;
+    int64_t target = reserved_in_all(a) - threshold, reclaimed = 0;
     double total_age = 0;
     uint32_t count = 0;
     for (uint32_t at = a->segments; at != OC_NO_BLOCK; at = chunk(a, at)->next) {
@@ -564,9 +621,8 @@ static int release_oversize(oc_allocator *a, int pool, int64_t size, uint64_t st
         return 0;
     const oc_chunk key = {.stream = stream, .size = size < least ? least : size, .state = OC_STATE_FREE};
     uint32_t number = oc_blocks_find(&a->blocks, &a->free[pool], &key);
-    if (number != OC_NO_BLOCK) {
-        if (chunk(a, number)->range == NO_RANGE && is_whole_segment(chunk(a, number)))
-            release_segment(a, number);
+    if (number != OC_NO_BLOCK && chunk(a, number)->range == NO_RANGE && is_whole_segment(chunk(a, number))) {
+        release_segment(a, number);
         return 1;
     }
     int64_t released = 0;
@@ -593,7 +649,7 @@ int oc_allocator_empty_cache(oc_allocator *a) {
 /* "alloc_block": a block of at least `size` bytes that is in no index; OC_NO_BLOCK if the driver has too little. */
 static uint32_t new_block(oc_allocator *a, int pool, int64_t size, uint64_t stream, int *is_out_of_host) {
     int64_t bytes = segment_size(&a->options, size);
-    if (bytes > a->options.fraction_bytes - a->usage.reserved_bytes)
+    if (bytes > a->options.fraction_bytes - reserved_in_all(a))
         return OC_NO_BLOCK;
     if (a->options.is_expandable)
         return grow_range(a, pool, size, stream, is_out_of_host);
@@ -614,10 +670,8 @@ static int should_split(const oc_allocator *a, const oc_chunk *c, int64_t size) 
 
 static oc_placement allocate_uncached(oc_allocator *a, uint32_t tensor, int64_t bytes) {
     int64_t size = oc_round_up(bytes, OC_kMinBlockSize); /* cudaMalloc aligns to 512 bytes; that it takes whole 2 MiB pages is not counted */
-    if (!has_memory(a, size)) {
-        a->oom_count++;
+    if (!has_memory(a, size))
         return OC_NO_DEVICE_MEMORY;
-    }
     a->bytes_of[tensor] = bytes;
     a->usage.tensor_bytes += bytes;
     a->usage.allocated_bytes += size;
@@ -626,7 +680,7 @@ static oc_placement allocate_uncached(oc_allocator *a, uint32_t tensor, int64_t 
 }
 
 oc_placement oc_allocator_allocate(oc_allocator *a, uint32_t tensor, int64_t bytes, uint64_t stream) {
-    enum { MOST_NEW_BLOCKS = 6 }; /* segment or range, its unmapped rest, the rest of the split */
+    enum { MOST_NEW_BLOCKS = 7 }; /* segment or range and its place, its unmapped rest, the rest of the split */
     OC_ASSERT(tensor < a->tensor_count && !oc_allocator_holds(a, tensor) && bytes > 0);
     if (a->options.is_uncached)
         return allocate_uncached(a, tensor, bytes);
@@ -724,14 +778,11 @@ int64_t oc_allocator_next_limit(const oc_allocator *a) {
 }
 
 oc_counters oc_allocator_count(const oc_allocator *a) {
-    oc_counters counters = {.retry_count = a->retry_count, .oom_count = a->oom_count, .released_bytes = a->released_bytes};
     if (a->options.is_uncached)
-        return counters;
-    counters.requested_bytes = a->usage.tensor_bytes;
-    counters.allocated_bytes = a->usage.allocated_bytes;
-    counters.active_bytes = a->active_bytes;
-    counters.reserved_bytes = a->usage.reserved_bytes;
-    return counters;
+        return (oc_counters){0};
+    return (oc_counters){.requested_bytes = a->usage.tensor_bytes, .allocated_bytes = a->usage.allocated_bytes, .active_bytes = a->active_bytes,
+                         .reserved_bytes = a->usage.reserved_bytes, .retry_count = a->retry_count, .oom_count = a->oom_count,
+                         .released_bytes = a->released_bytes};
 }
 
 oc_layout oc_allocator_survey(const oc_allocator *a) {
@@ -753,71 +804,77 @@ oc_layout oc_allocator_survey(const oc_allocator *a) {
 /* ---- scripts ---- */
 
 void oc_allocator_set_next_segment(oc_allocator *a, uint64_t address) {
+    OC_ASSERT(address < OC_SCRIPT_ADDRESSES);
     a->next_address = address;
     a->next_taken_bytes = 0;
+    a->is_next_overlapping = 0;
 }
 
-int64_t oc_allocator_take_next_segment(oc_allocator *a) {
+int64_t oc_allocator_take_next_segment(oc_allocator *a, int *is_overlapping) {
     int64_t bytes = a->next_address ? a->next_taken_bytes : 0;
+    *is_overlapping = a->next_address && a->is_next_overlapping;
     a->next_address = 0;
     return bytes;
 }
 
 oc_preset oc_allocator_add_segment(oc_allocator *a, uint64_t address, int64_t bytes, uint64_t stream, int is_small) {
-    for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next) {
-        int64_t size = 0;
-        for (uint32_t at = first; at != OC_NO_BLOCK; at = chunk(a, at)->right)
-            size += chunk(a, at)->size;
-        if (address < chunk(a, first)->address + (uint64_t)size && chunk(a, first)->address < address + (uint64_t)bytes)
-            return OC_PRESET_OVERLAP;
-    }
-    if (!oc_blocks_reserve(&a->blocks, 1))
+    OC_ASSERT(address < OC_SCRIPT_ADDRESSES);
+    if (is_overlapping(a, address, bytes))
+        return OC_PRESET_OVERLAP;
+    if (!oc_blocks_reserve(&a->blocks, 2))
         return OC_PRESET_NO_HOST_MEMORY;
     insert_free(a, add_chain(a, address, bytes, is_small ? SMALL : LARGE, stream));
     a->usage.reserved_bytes += bytes;
     return OC_PRESET_DONE;
 }
 
+/* The block that `address` is in, OC_NO_BLOCK if none. Walks its segment from the nearest preset before it. */
+static uint32_t block_around(const oc_allocator *a, uint64_t address) {
+    uint32_t place = place_before(a, &a->places, address + 1);
+    if (place == OC_NO_BLOCK || address - chunk(a, place)->address >= (uint64_t)chunk(a, place)->size)
+        return OC_NO_BLOCK;
+    uint32_t at = chunk(a, place)->next, preset = place_before(a, &a->presets, address + 1);
+    if (preset != OC_NO_BLOCK && chunk(a, preset)->address >= chunk(a, place)->address)
+        at = chunk(a, preset)->next;
+    while (address - chunk(a, at)->address >= (uint64_t)chunk(a, at)->size)
+        at = chunk(a, at)->right;
+    return at;
+}
+
 oc_preset oc_allocator_add_block(oc_allocator *a, uint32_t tensor, uint64_t address, int64_t block_bytes, int64_t bytes) {
     OC_ASSERT(tensor < a->tensor_count && !oc_allocator_holds(a, tensor) && 0 < bytes && bytes <= block_bytes);
-    if (!oc_blocks_reserve(&a->blocks, 2))
+    if (!oc_blocks_reserve(&a->blocks, 3))
         return OC_PRESET_NO_HOST_MEMORY;
-    for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next) {
-        for (uint32_t at = first; at != OC_NO_BLOCK; at = chunk(a, at)->right) {
-            const oc_chunk *c = chunk(a, at);
-            if (c->state != OC_STATE_FREE || address < c->address || address - c->address > (uint64_t)c->size || (address - c->address) % OC_kMinBlockSize ||
-                block_bytes > c->size - (int64_t)(address - c->address))
-                continue;
-            int64_t before = (int64_t)(address - c->address);
-            remove_free(a, at);
-            if (before) {
-                uint32_t rest = cut(a, at, before);
-                insert_free(a, at);
-                at = rest;
-            }
-            if (block_bytes < chunk(a, at)->size)
-                insert_free(a, cut(a, at, block_bytes));
-            a->block_of[tensor] = at;
-            a->bytes_of[tensor] = bytes;
-            a->usage.tensor_bytes += bytes;
-            a->usage.allocated_bytes += block_bytes;
-            a->active_bytes += block_bytes;
-            return OC_PRESET_DONE;
-        }
+    uint32_t number = block_around(a, address);
+    if (!has_state(a, number, OC_STATE_FREE))
+        return OC_PRESET_MISPLACED;
+    const int64_t before = (int64_t)(address - chunk(a, number)->address);
+    if (before % OC_kMinBlockSize || block_bytes > chunk(a, number)->size - before)
+        return OC_PRESET_MISPLACED;
+    remove_free(a, number);
+    if (before) {
+        uint32_t rest = cut(a, number, before);
+        insert_free(a, number);
+        number = rest;
     }
-    return OC_PRESET_MISPLACED;
+    if (block_bytes < chunk(a, number)->size)
+        insert_free(a, cut(a, number, block_bytes));
+    add_place(a, &a->presets, number, address, block_bytes);
+    a->block_of[tensor] = number;
+    a->bytes_of[tensor] = bytes;
+    a->usage.tensor_bytes += bytes;
+    a->usage.allocated_bytes += block_bytes;
+    a->active_bytes += block_bytes;
+    return OC_PRESET_DONE;
 }
 
 oc_preset oc_allocator_release_segment(oc_allocator *a, uint64_t address, int64_t bytes) {
     process_events(a, 0);
-    for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next) {
-        const oc_chunk *c = chunk(a, first);
-        if (c->address != address || c->size != bytes || c->state != OC_STATE_FREE || !is_whole_segment(c))
-            continue;
-        release_segment(a, first);
-        return OC_PRESET_DONE;
-    }
-    return OC_PRESET_MISPLACED;
+    uint32_t place = place_before(a, &a->places, address + 1), first = place != OC_NO_BLOCK ? chunk(a, place)->next : OC_NO_BLOCK;
+    if (!has_state(a, first, OC_STATE_FREE) || chunk(a, first)->address != address || chunk(a, first)->size != bytes || !is_whole_segment(chunk(a, first)))
+        return OC_PRESET_MISPLACED;
+    release_segment(a, first);
+    return OC_PRESET_DONE;
 }
 
 /* ---- invariants ---- */
@@ -842,37 +899,60 @@ static uint32_t count_index(const oc_allocator *a, const oc_index *index, int po
     return count;
 }
 
-void oc_allocator_check(const oc_allocator *a) {
-    int64_t bytes[OC_STATE_UNMAPPED + 1] = {0};
-    uint32_t counts[OC_STATE_UNMAPPED + 1] = {0}, waiting = 0;
-    for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next) {
-        OC_CHECK(chunk(a, first)->left == OC_NO_BLOCK);
-        const oc_chunk *head = chunk(a, first);
-        uint64_t address = head->address;
-        int64_t mapped_bytes = 0;
-        for (uint32_t at = first; at != OC_NO_BLOCK; at = chunk(a, at)->right) {
-            const oc_chunk *c = chunk(a, at), *right = c->right == OC_NO_BLOCK ? NULL : chunk(a, c->right);
-            OC_CHECK(c->address == address && c->size > 0 && c->size % OC_kMinBlockSize == 0);
-            OC_CHECK(c->pool == head->pool && c->stream == head->stream && c->range == head->range);
-            OC_CHECK(!right || (right->left == at && !(c->state == right->state && (c->state == OC_STATE_FREE || c->state == OC_STATE_UNMAPPED))));
-            OC_CHECK(c->state != OC_STATE_UNMAPPED ||
-                     (c->range != NO_RANGE && (c->address - a->ranges[c->range].base) % (uint64_t)a->ranges[c->range].page_bytes == 0));
-            OC_CHECK(c->state != OC_STATE_PENDING || c->child[0] > 0);
-            address += (uint64_t)c->size;
-            bytes[c->state] += c->size;
-            mapped_bytes += c->state == OC_STATE_UNMAPPED ? 0 : c->size;
-            counts[c->state]++;
-            waiting += c->state == OC_STATE_PENDING ? c->child[0] : 0;
-        }
-        OC_CHECK(head->range == NO_RANGE || mapped_bytes % a->ranges[head->range].page_bytes == 0);
+typedef struct tally {
+    int64_t bytes[OC_STATE_UNMAPPED + 1];
+    uint32_t counts[OC_STATE_UNMAPPED + 1], waiting, segment_count;
+    uint64_t end; /* of the segment before */
+} tally;
+
+static void check_chain(const oc_allocator *a, const oc_chunk *place, tally *t) {
+    const oc_chunk *head = chunk(a, place->next);
+    uint64_t address = place->address;
+    int64_t mapped_bytes = 0;
+    OC_CHECK(head->left == OC_NO_BLOCK && address >= t->end);
+    for (uint32_t at = place->next; at != OC_NO_BLOCK; at = chunk(a, at)->right) {
+        const oc_chunk *c = chunk(a, at), *right = c->right == OC_NO_BLOCK ? NULL : chunk(a, c->right);
+        OC_CHECK(c->address == address && c->size > 0 && c->size % OC_kMinBlockSize == 0);
+        OC_CHECK(c->pool == head->pool && c->stream == head->stream && c->range == head->range);
+        OC_CHECK(!right || (right->left == at && !(c->state == right->state && (c->state == OC_STATE_FREE || c->state == OC_STATE_UNMAPPED))));
+        OC_CHECK(c->state != OC_STATE_UNMAPPED ||
+                 (c->range != NO_RANGE && (c->address - a->ranges[c->range].base) % (uint64_t)a->ranges[c->range].page_bytes == 0));
+        OC_CHECK(c->state != OC_STATE_PENDING || c->child[0] > 0);
+        address += (uint64_t)c->size;
+        t->bytes[c->state] += c->size;
+        mapped_bytes += c->state == OC_STATE_UNMAPPED ? 0 : c->size;
+        t->counts[c->state]++;
+        t->waiting += c->state == OC_STATE_PENDING ? c->child[0] : 0;
     }
-    int64_t active = bytes[OC_STATE_USED] + bytes[OC_STATE_PENDING], reserved = active + bytes[OC_STATE_FREE];
-    OC_CHECK(a->options.is_uncached || (reserved == a->usage.reserved_bytes && bytes[OC_STATE_USED] == a->usage.allocated_bytes && active == a->active_bytes));
+    OC_CHECK(address == place->address + (uint64_t)place->size);
+    OC_CHECK(head->range == NO_RANGE || mapped_bytes % a->ranges[head->range].page_bytes == 0);
+    t->end = address;
+    t->segment_count++;
+}
+
+/* All segments in the order of their addresses. */
+static void check_places(const oc_allocator *a, uint32_t at, tally *t) {
+    if (at == OC_NO_BLOCK)
+        return;
+    check_places(a, chunk(a, at)->child[0], t);
+    check_chain(a, chunk(a, at), t);
+    check_places(a, chunk(a, at)->child[1], t);
+}
+
+void oc_allocator_check(const oc_allocator *a) {
+    tally t = {0};
+    uint32_t listed_count = 0;
+    check_places(a, a->places.roots[0], &t);
+    for (uint32_t first = a->segments; first != OC_NO_BLOCK; first = chunk(a, first)->next)
+        listed_count++;
+    OC_CHECK(listed_count == t.segment_count);
+    int64_t active = t.bytes[OC_STATE_USED] + t.bytes[OC_STATE_PENDING], reserved = active + t.bytes[OC_STATE_FREE];
+    OC_CHECK(a->options.is_uncached || (reserved == a->usage.reserved_bytes && t.bytes[OC_STATE_USED] == a->usage.allocated_bytes && active == a->active_bytes));
     OC_CHECK(a->usage.tensor_bytes <= a->usage.allocated_bytes && a->usage.allocated_bytes <= a->usage.reserved_bytes);
-    OC_CHECK(waiting == a->event_count);
+    OC_CHECK(t.waiting == a->event_count);
     for (int state = OC_STATE_FREE; state <= OC_STATE_UNMAPPED; state++) {
         const oc_index *indexes = state == OC_STATE_FREE ? a->free : a->unmapped;
-        OC_CHECK(counts[state] == count_index(a, &indexes[SMALL], SMALL, (oc_block_state)state) + count_index(a, &indexes[LARGE], LARGE, (oc_block_state)state));
+        OC_CHECK(t.counts[state] == count_index(a, &indexes[SMALL], SMALL, (oc_block_state)state) + count_index(a, &indexes[LARGE], LARGE, (oc_block_state)state));
     }
 }
 #else

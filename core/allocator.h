@@ -6,7 +6,7 @@
  *
  * Invariants, checked after every request in checked builds: the blocks tile their segment; no two neighbours are both free or both
  * unmapped; the indexes hold exactly the free and the unmapped blocks of their pool; ranges are mapped in whole pages; counters
- * equal recounted sums; allocated <= active <= reserved <= limit. */
+ * equal recounted sums; allocated <= active <= reserved <= limit; segments and ranges do not overlap. */
 #ifndef OC_ALLOCATOR_H
 #define OC_ALLOCATOR_H
 
@@ -22,6 +22,7 @@
 #define OC_kMinLargeAlloc 10485760   /* from here on the segment follows the size */
 #define OC_kRoundLarge 2097152       /* such segments are multiples of it */
 #define OC_kRoundUpPowerOfTwoIntervals 16
+#define OC_kMostDivisions ((int64_t)1 << 30) /* ours: no size is divided further */
 
 #define OC_NO_LIMIT OC_LARGEST_SUM /* more than any device has, and sums below it do not overflow */
 
@@ -36,6 +37,8 @@ typedef struct oc_allocator_options {
     int is_expandable;                    /* expandable_segments */
     double near_fit; /* hypothetical, 0 in PyTorch: a block of the large pool serves although it is smaller by up to this part of the request */
     int is_uncached;                      /* PYTORCH_NO_CUDA_MEMORY_CACHING: each tensor is an allocation of the driver */
+    int64_t range_bytes;                  /* addresses of an expandable segment: 9/8 of the device's memory */
+    int64_t aside_bytes;                  /* reserved beside what is simulated: counts against every limit and threshold, never released */
 } oc_allocator_options;
 
 extern const oc_allocator_options oc_allocator_defaults;
@@ -46,7 +49,7 @@ typedef struct oc_usage {
     int64_t reserved_bytes;  /* segments or mapped pages: torch.cuda.memory_reserved; without caching what the driver gave */
 } oc_usage;
 
-/* Counters as torch.cuda.memory_stats names them. All but two stay 0 without caching. */
+/* Counters as torch.cuda.memory_stats names them. All stay 0 without caching. */
 typedef struct oc_counters {
     int64_t requested_bytes, allocated_bytes, active_bytes, reserved_bytes;
     uint32_t retry_count;   /* num_alloc_retries: releases of the whole cache on a miss */
@@ -117,11 +120,14 @@ void oc_allocator_check(const oc_allocator *allocator);
 
 /* ---- for scripts: a device whose state and addresses are known ---- */
 
+#define OC_SCRIPT_ADDRESSES ((uint64_t)1 << 61) /* scripts place segments below; the simulation's own lie above */
+
 /* Where the next segment or range lies, instead of an address of the simulation's own. */
 void oc_allocator_set_next_segment(oc_allocator *allocator, uint64_t address);
 
-/* Bytes of the segment that took that address, 0 if none has yet; the address is forgotten. */
-int64_t oc_allocator_take_next_segment(oc_allocator *allocator);
+/* Bytes of the segment that was made for that address, 0 if none has been; the address is forgotten. `*is_overlapping`: it lies
+ * elsewhere, since another segment has some of those addresses. */
+int64_t oc_allocator_take_next_segment(oc_allocator *allocator, int *is_overlapping);
 
 typedef enum oc_preset { OC_PRESET_DONE, OC_PRESET_OVERLAP, OC_PRESET_MISPLACED, OC_PRESET_NO_HOST_MEMORY } oc_preset;
 

@@ -12,6 +12,7 @@ enum { VALUE_LIMIT = 400, LARGEST_MIB = 1 << 26 /* 64 TiB */, LAST_SLOT = OC_kRo
 void oc_alloc_conf_init(oc_alloc_conf *conf) {
     memset(conf, 0, sizeof *conf);
     conf->allocator = oc_allocator_defaults;
+    conf->allocator.max_non_split_rounding_bytes = 0;
 }
 
 static oc_status fail(oc_error *error, const char *key, const char *value, const char *expected) {
@@ -71,7 +72,7 @@ static oc_status read_memory_fraction(oc_alloc_conf *conf, const char *key, cons
     double fraction;
     if (!parse_fraction(value, &fraction) || !(fraction > 0) || !(fraction <= 1))
         return fail(error, key, value, "expected a number above 0.0, at most 1.0");
-    conf->memory_fraction = fraction < 1 ? fraction : 0; /* 1 sets no limit since this option exists */
+    conf->memory_fraction = fraction;
     return OC_OK;
 }
 
@@ -139,7 +140,7 @@ static oc_status read_division_list(oc_alloc_conf *conf, const char *key, const 
         if (!colon)
             return fail(error, key, value, syntax);
         *colon = 0;
-        int64_t count = parse_whole(colon + 1, 1, (int64_t)1 << 30);
+        int64_t count = parse_whole(colon + 1, 1, OC_kMostDivisions);
         if (!is_power_of_two(count))
             return fail(error, key, value, "the divisions must be powers of two");
         if (strcmp(item, ">") == 0) {
@@ -163,7 +164,7 @@ static oc_status read_division_list(oc_alloc_conf *conf, const char *key, const 
 static oc_status read_divisions(oc_alloc_conf *conf, const char *key, const char *value, oc_error *error) {
     if (*value == '[')
         return read_division_list(conf, key, value, error);
-    int64_t count = parse_whole(value, 1, (int64_t)1 << 30);
+    int64_t count = parse_whole(value, 1, OC_kMostDivisions);
     if (!is_power_of_two(count))
         return fail(error, key, value, "expected a power of two, or a list such as [256:1,512:2,1024:4,>:8]");
     for (int slot = 0; slot <= LAST_SLOT; slot++)
@@ -257,7 +258,7 @@ oc_status oc_alloc_conf_check(const oc_alloc_conf *conf, int torch_version, oc_e
     if (o->max_split_bytes < least)
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "allocator option max_split_size_mb:%lld is too small, it must be %lld or more",
                             (long long)(o->max_split_bytes / MIB), (long long)(least / MIB));
-    if (o->max_non_split_rounding_bytes < o->large_segment_bytes && o->max_non_split_rounding_bytes != oc_allocator_defaults.max_non_split_rounding_bytes)
+    if (o->max_non_split_rounding_bytes && o->max_non_split_rounding_bytes < o->large_segment_bytes)
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "allocator option max_non_split_rounding_mb:%lld is too small, it must be %lld or more",
                             (long long)(o->max_non_split_rounding_bytes / MIB), (long long)(o->large_segment_bytes / MIB));
     return OC_OK;
@@ -269,9 +270,12 @@ oc_allocator_options oc_alloc_conf_options(const oc_alloc_conf *conf, int torch_
     int is_old = torch_version && torch_version < 209 && conf->last_slot >= 0;
     for (int slot = conf->last_slot + !is_old; conf->rest_divisions && slot <= LAST_SLOT; slot++)
         options.divisions[slot] = conf->rest_divisions;
-    if (options.max_non_split_rounding_bytes == oc_allocator_defaults.max_non_split_rounding_bytes)
-        options.max_non_split_rounding_bytes = options.large_segment_bytes; /* the default follows the large segment */
-    if (fraction > 0)
+    if (!options.max_non_split_rounding_bytes)
+        options.max_non_split_rounding_bytes = options.large_segment_bytes;
+    if (total_bytes)
+        options.range_bytes = total_bytes + total_bytes / 8;
+    /* 2.6: any call sets a limit; source of late 2025 and 2.13: only one below 1 */
+    if (fraction > 0 && (fraction < 1 || (torch_version && torch_version < 210)))
         options.fraction_bytes = (int64_t)(fraction * (double)total_bytes);
     return options;
 }

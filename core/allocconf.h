@@ -7,7 +7,7 @@
 #include "error.h"
 
 typedef struct oc_alloc_conf {
-    oc_allocator_options allocator; /* without the fraction, for which the device's memory must be known */
+    oc_allocator_options allocator; /* as far as it depends on neither version nor device; max_non_split_rounding_bytes 0: not given */
     int64_t rest_divisions;         /* of ">" in roundup_power2_divisions; 0: none */
     int last_slot;                  /* the slot of the last interval before it, -1: none */
     double memory_fraction;         /* 0: none */
@@ -25,7 +25,8 @@ oc_status oc_alloc_conf_read(oc_alloc_conf *conf, const char *text, oc_error *er
 /* OC_OPTIONS if `torch_version` (206 for 2.6; 0: unknown, everything passes) does not have one of the keys or its bounds. */
 oc_status oc_alloc_conf_check(const oc_alloc_conf *conf, int torch_version, oc_error *error);
 
-/* The options for a version of PyTorch (0: the newest), on a device of `total_bytes` with a limit of that fraction of it (0: none). */
+/* The options for a version of PyTorch (0: the newest), on a device of `total_bytes` (0: unknown) with a limit of that fraction of it
+ * (0: none; 1 is one only before 2.10). */
 oc_allocator_options oc_alloc_conf_options(const oc_alloc_conf *conf, int torch_version, double fraction, int64_t total_bytes);
 
 #endif

@@ -199,8 +199,12 @@ oc_status oc_options_read(oc_options *options, const char *text, size_t length, 
     return status == OC_OK ? check_all(options, error) : status;
 }
 
+int oc_options_torch(const oc_options *options) {
+    return options->torch_version ? options->torch_version : options->recorded_torch_version;
+}
+
 oc_allocator_options oc_options_allocator(const oc_options *options) {
-    return oc_alloc_conf_options(&options->alloc_conf, options->torch_version, options->memory_fraction, options->capacity_bytes);
+    return oc_alloc_conf_options(&options->alloc_conf, oc_options_torch(options), options->memory_fraction, options->capacity_bytes);
 }
 
 int64_t oc_options_usable(const oc_options *options) {

@@ -32,6 +32,7 @@ typedef struct oc_options {
     oc_foreach foreach;
     oc_zero_grad zero_grad;
     int torch_version;      /* 206 for 2.6; 0: of the recording */
+    int recorded_torch_version; /* not read here: of the profile, 0 if it does not tell */
     oc_alloc_conf alloc_conf; /* with is_uncached for no_caching */
     double memory_fraction;   /* of the total, for PyTorch; 0: no limit of that kind */
     char alloc_conf_text[400];
@@ -41,6 +42,9 @@ typedef struct oc_options {
 
 /* Reads `length` bytes of JSON. OC_OPTIONS with a message that names the key, the value and what is allowed. */
 oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error);
+
+/* The version of PyTorch that runs the job: as given, else as recorded; 0 if neither tells. */
+int oc_options_torch(const oc_options *options);
 
 /* The allocator's settings that the options come to. */
 oc_allocator_options oc_options_allocator(const oc_options *options);

@@ -326,9 +326,7 @@ static int64_t output_time(const oc_analysis *a, uint32_t op) {
  * backward on. Asked for after the operator's output (CUDA log of PyTorch 2.6). */
 static void emit_workspaces(emitter *e, const oc_options *options) {
     const oc_subject *s = e->subject;
-    int version = options->torch_version;
-    if (!version && s->analysis->trace->metadata.torch_version)
-        version = oc_torch_version(oc_intern_text(s->analysis->names, s->analysis->trace->metadata.torch_version, NULL));
+    const int version = oc_options_torch(options);
     int64_t bytes = oc_gpu_cublas_workspace_bytes(options->gpu, version ? version : OC_DEFAULT_TORCH);
     const uint32_t firsts[] = {s->job->first_matmul, s->job->first_backward_matmul};
     for (size_t i = 0; i < 2; i++) {

@@ -16,15 +16,16 @@ static int is_same_device(const oc_trace *trace, const oc_device_event *x, const
 /* The device with most events among those of the wanted number; of ranks merged into one file each process has its own. */
 static const oc_device_event *choose_device(oc_recording *recording, const oc_trace *trace, const oc_device_event *events, uint32_t count,
                                             int64_t device_id) {
-    enum { DEVICE_LIMIT = 256 };
-    const oc_device_event *devices[DEVICE_LIMIT], *best = NULL;
-    uint32_t counts[DEVICE_LIMIT] = {0}, best_count = 0;
+    const oc_device_event *devices[OC_DEVICE_LIMIT], *best = NULL;
+    uint32_t counts[OC_DEVICE_LIMIT] = {0}, best_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = 0;
         while (k < recording->device_count && !is_same_device(trace, devices[k], &events[i]))
             k++;
-        if (k == DEVICE_LIMIT)
-            continue;
+        if (k == OC_DEVICE_LIMIT) {
+            recording->device_count++;
+            return NULL;
+        }
         if (k == recording->device_count)
             devices[recording->device_count++] = &events[i];
         counts[k]++;
@@ -71,6 +72,9 @@ oc_status oc_recording_read(oc_recording *recording, oc_trace *trace, int64_t de
     if (!events)
         return oc_error_set_memory(error);
     const oc_device_event *found = choose_device(recording, trace, events, count, device_id);
+    if (recording->device_count > OC_DEVICE_LIMIT)
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "this profile has memory events of more than %d devices: keep those of one process in a file",
+                            OC_DEVICE_LIMIT);
     if (!found)
         return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "device %lld: this profile has no memory events of it, but of %u other%s", (long long)device_id,
                             recording->device_count, recording->device_count == 1 ? "" : "s");
@@ -219,7 +223,9 @@ static uint32_t aside_count(const oc_plan *plan) {
 }
 
 /* The sizes of blocks hold the rest that was not split off: requesting it again gives the same. */
-int64_t oc_recording_aside(const oc_recording *recording, oc_allocator *allocator, const oc_plan *plan) {
+int64_t oc_recording_aside(const oc_recording *recording, oc_allocator *allocator, const oc_plan *plan, int is_uncached) {
+    if (is_uncached)
+        return oc_round_up(plan->tensors[0].bytes, OC_kMinBlockSize);
     uint32_t aside = aside_count(plan), first = aside;
     int64_t allocated_bytes = plan->tensors[0].bytes;
     if (recording->has_grown) {
@@ -241,15 +247,11 @@ static void add_usage(oc_usage *usage, int64_t allocated_bytes, int64_t reserved
     usage->reserved_bytes += reserved_bytes;
 }
 
-int oc_recording_simulate(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan, int64_t limit_bytes,
-                          int is_rising, oc_usage *usage, oc_run *run) {
+int oc_recording_simulate(oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan, int64_t limit_bytes, int is_rising,
+                          oc_usage *usage, oc_run *run) {
     const uint32_t aside = aside_count(plan);
-    const int64_t allocated_bytes = plan->tensors[0].bytes;
-    oc_allocator_options rest = *options;
-    if (rest.fraction_bytes != OC_NO_LIMIT)
-        rest.fraction_bytes -= reserved_bytes;
-    if (!oc_simulate(allocator, &rest, plan->requests + aside, plan->request_count - aside,
-                     limit_bytes == OC_NO_LIMIT ? OC_NO_LIMIT : limit_bytes - reserved_bytes, is_rising, usage ? usage + aside : NULL, run))
+    const int64_t allocated_bytes = plan->tensors[0].bytes, reserved_bytes = options->aside_bytes;
+    if (!oc_simulate(allocator, options, plan->requests + aside, plan->request_count - aside, limit_bytes, is_rising, usage ? usage + aside : NULL, run))
         return 0;
     for (uint32_t i = 0; usage && i < run->request_count; i++)
         add_usage(&usage[aside + i], allocated_bytes, reserved_bytes);
@@ -263,13 +265,9 @@ int oc_recording_simulate(int64_t reserved_bytes, oc_allocator *allocator, const
     return 1;
 }
 
-int oc_recording_minimum(int64_t reserved_bytes, oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan,
-                         int64_t *minimum_bytes) {
+int oc_recording_minimum(oc_allocator *allocator, const oc_allocator_options *options, const oc_plan *plan, int64_t *minimum_bytes) {
     const uint32_t aside = aside_count(plan);
     oc_run need;
-    if (!oc_simulate(allocator, options, plan->requests + aside, plan->request_count - aside, OC_NO_LIMIT, 0, NULL, &need) ||
-        !oc_simulate_minimum(allocator, options, plan->requests + aside, plan->request_count - aside, &need, minimum_bytes))
-        return 0;
-    *minimum_bytes += reserved_bytes;
-    return 1;
+    return oc_simulate(allocator, options, plan->requests + aside, plan->request_count - aside, OC_NO_LIMIT, 0, NULL, &need) &&
+           oc_simulate_minimum(allocator, options, plan->requests + aside, plan->request_count - aside, &need, minimum_bytes);
 }

@@ -30,6 +30,7 @@ typedef struct player {
     int64_t device_total_bytes, capacity_bytes;
     double memory_fraction;
     int torch_version;
+    int is_log;
     uint64_t line;
     uint64_t segment_line; /* of a segment that the next request must make; 0: none */
     int64_t segment_bytes;
@@ -72,15 +73,18 @@ static oc_status compare(player *p, const char *what, int64_t found, int64_t exp
 
 /* ---- steps ---- */
 
+static double fraction_of(const player *p) {
+    return p->memory_fraction > 0 ? p->memory_fraction : p->conf.memory_fraction;
+}
+
 static oc_status use_settings(player *p) {
     oc_allocator_options options;
-    double fraction = p->memory_fraction > 0 ? p->memory_fraction : p->conf.memory_fraction;
     oc_status status = oc_alloc_conf_check(&p->conf, p->torch_version, p->error);
     if (status != OC_OK) {
         p->error->event_index = p->line;
         return status;
     }
-    options = oc_alloc_conf_options(&p->conf, p->torch_version, p->device_total_bytes ? fraction : 0, p->device_total_bytes);
+    options = oc_alloc_conf_options(&p->conf, p->torch_version, p->device_total_bytes ? fraction_of(p) : 0, p->device_total_bytes);
     int64_t limit_bytes = p->capacity_bytes ? p->capacity_bytes : p->device_total_bytes ? p->device_total_bytes : OC_NO_LIMIT;
     oc_allocator_configure(p->allocator, &options, limit_bytes);
     return OC_OK;
@@ -95,13 +99,14 @@ static oc_status find_name(player *p, const char *name, uint32_t *number) {
 static oc_status claim_name(player *p, const char *name, uint32_t *number) {
     oc_status status = find_name(p, name, number);
     if (status == OC_OK && (p->states[*number] == NAME_LIVE || p->states[*number] == NAME_EMPTY))
-        return refuse(p, "%.80s is in use already: free it first, or give another name", name);
+        return p->is_log ? refuse(p, "the block at %.80s is in use already: the log has no free_completed for it", name)
+                         : refuse(p, "%.80s is in use already: free it first, or give another name", name);
     return status;
 }
 
 static oc_status play_segment(player *p, uint64_t address, int64_t bytes, uint64_t stream, int is_small) {
-    if (bytes <= 0 || bytes % OC_kMinBlockSize || address == 0)
-        return refuse(p, "a segment needs an address and a multiple of 512 bytes");
+    if (bytes <= 0 || bytes > OC_LARGEST_BLOCK || bytes % OC_kMinBlockSize || address == 0 || address >= OC_SCRIPT_ADDRESSES)
+        return refuse(p, "a segment needs an address below %llu and a multiple of 512 bytes", (unsigned long long)OC_SCRIPT_ADDRESSES);
     switch (oc_allocator_add_segment(p->allocator, address, bytes, stream, is_small)) {
     case OC_PRESET_DONE:
         return OC_OK;
@@ -131,10 +136,11 @@ static oc_status play_used(player *p, const char *name, uint64_t address, int64_
 }
 
 static oc_status play_next_segment(player *p, uint64_t address, int64_t bytes) {
-    if (address == 0 || bytes <= 0)
-        return refuse(p, "a segment needs an address and a number of bytes");
-    if (p->segment_line)
-        (void)fail(p, p->segment_line, "new segment: expected %lld bytes, found another one announced before any request", (long long)p->segment_bytes);
+    if (address == 0 || address >= OC_SCRIPT_ADDRESSES || bytes <= 0)
+        return refuse(p, "a segment needs an address below %llu and a number of bytes", (unsigned long long)OC_SCRIPT_ADDRESSES);
+    if (p->segment_line &&
+        fail(p, p->segment_line, "new segment: expected %lld bytes, found another one announced before any request", (long long)p->segment_bytes) != OC_OK)
+        return p->error->status;
     oc_allocator_set_next_segment(p->allocator, address);
     p->segment_line = p->line;
     p->segment_bytes = bytes;
@@ -147,8 +153,11 @@ static oc_status check_segment(player *p) {
     if (!p->segment_line)
         return OC_OK;
     uint64_t line = p->segment_line;
-    int64_t taken = oc_allocator_take_next_segment(p->allocator);
+    int is_overlapping;
+    int64_t taken = oc_allocator_take_next_segment(p->allocator, &is_overlapping);
     p->segment_line = 0;
+    if (is_overlapping && fail(p, line, "new segment: expected its addresses to be free, found a segment still there") != OC_OK)
+        return p->error->status;
     if (taken == p->segment_bytes)
         return OC_OK;
     if (!taken)
@@ -161,6 +170,8 @@ static oc_status play_alloc(player *p, const char *name, int64_t bytes, uint64_t
     oc_status status = claim_name(p, name, &number);
     if (status != OC_OK)
         return status;
+    if (fraction_of(p) > 0 && !p->device_total_bytes)
+        return refuse(p, "a memory fraction is one of the device's memory: give config device_total BYTES too");
     if (bytes == 0) { /* PyTorch asks for nothing then */
         p->states[number] = NAME_EMPTY;
         return OC_OK;
@@ -299,7 +310,8 @@ static oc_status play_config(player *p, const char *key, const char *value) {
         int is_whole = strcmp(key, "alloc_conf") == 0;
         (void)snprintf(pair, sizeof pair, "%s%s%s", is_whole ? "" : key, is_whole ? "" : ":", value);
         status = oc_alloc_conf_read(&p->conf, pair, p->error);
-        p->error->event_index = p->line;
+        if (status != OC_OK)
+            p->error->event_index = p->line;
     }
     return status == OC_OK ? use_settings(p) : status;
 }
@@ -457,16 +469,18 @@ oc_status oc_replay_script(oc_replay *replay, const char *text, size_t length, o
 
 /* ---- logs ---- */
 
-/* A whole number of an entry, 0 to 2^53; -1 if there is none. */
-static int64_t whole_of(const cJSON *parent, const char *key) {
-    const double exact_limit = 9007199254740992.0;
-    double value = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(parent, key));
+/* A whole number, 0 to 2^53; -1 if it is none. */
+static int64_t whole(const cJSON *item) {
+    const double exact_limit = 9007199254740992.0, value = cJSON_GetNumberValue(item);
     return value >= 0 && value <= exact_limit ? (int64_t)value : -1;
 }
 
+static int64_t whole_of(const cJSON *parent, const char *key) {
+    return whole(cJSON_GetObjectItemCaseSensitive(parent, key));
+}
+
 static int64_t whole_at(const cJSON *list, int index) {
-    const cJSON *item = cJSON_GetArrayItem(list, index);
-    return cJSON_IsNumber(item) && item->valuedouble >= 0 ? (int64_t)item->valuedouble : -1;
+    return whole(cJSON_GetArrayItem(list, index));
 }
 
 static oc_status play_log_settings(player *p, const cJSON *header) {
@@ -478,69 +492,98 @@ static oc_status play_log_settings(player *p, const cJSON *header) {
     if (max_split_bytes > 0 && max_split_bytes < OC_NO_LIMIT)
         options->max_split_bytes = max_split_bytes;
     int slot = 0;
-    cJSON_ArrayForEach(item, divisions) /* by interval, rising */
-        if (slot < OC_kRoundUpPowerOfTwoIntervals && cJSON_IsNumber(item))
-            options->divisions[slot++] = (int64_t)item->valuedouble;
+    cJSON_ArrayForEach(item, divisions) { /* by interval, rising */
+        int64_t count = whole(item);
+        if (count < 0 || count > OC_kMostDivisions || (count & (count - 1)) != 0 || slot == OC_kRoundUpPowerOfTwoIntervals)
+            return refuse(p, "roundup_power2_divisions: expected at most %d powers of two, or 0", OC_kRoundUpPowerOfTwoIntervals);
+        options->divisions[slot++] = count;
+    }
     return use_settings(p);
 }
 
-/* The size of a live block that the log does not tell: rounded, and the rest of its segment or gap where no split would have left it. */
-static int64_t guess_block(const cJSON *segment, int64_t address, int64_t requested, int64_t next_address) {
-    int64_t block = oc_round_up(requested, OC_kMinBlockSize);
-    int64_t end = whole_of(segment, "addr") + whole_of(segment, "size");
-    int64_t gap = (next_address > address && next_address < end ? next_address : end) - address;
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(segment, "type");
-    int is_small = cJSON_IsString(type) && strcmp(type->valuestring, "small") == 0;
-    return !is_small && gap - block <= OC_kSmallSize ? gap : block;
-}
+typedef struct extent {
+    int64_t address, bytes; /* bytes -1: not told */
+    int64_t requested_bytes; /* of a block */
+    int is_small;            /* a segment */
+} extent;
 
-static const cJSON *segment_around(const cJSON *segments, int64_t address) {
-    const cJSON *segment;
-    cJSON_ArrayForEach(segment, segments)
-        if (whole_of(segment, "addr") <= address && address < whole_of(segment, "addr") + whole_of(segment, "size"))
-            return segment;
-    return NULL;
-}
-
-static int compare_addresses(const void *x, const void *y) {
-    int64_t a = whole_at(*(const cJSON *const *)x, 0), b = whole_at(*(const cJSON *const *)y, 0);
+static int compare_extents(const void *x, const void *y) {
+    int64_t a = ((const extent *)x)->address, b = ((const extent *)y)->address;
     return (a > b) - (a < b);
 }
 
-static oc_status play_log_start(player *p, const cJSON *header) {
-    const cJSON *initial = cJSON_GetObjectItemCaseSensitive(header, "initial"), *segments = cJSON_GetObjectItemCaseSensitive(initial, "segments");
-    const cJSON *live = cJSON_GetObjectItemCaseSensitive(initial, "live"), *item;
-    if (!cJSON_IsArray(segments))
-        return refuse(p, "the state before the log is unknown (as with expandable segments): it cannot be replayed");
-    oc_status status = play_log_settings(p, header);
-    cJSON_ArrayForEach(item, segments) {
-        const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type");
-        int64_t address = whole_of(item, "addr"), bytes = whole_of(item, "size"), stream = whole_of(item, "stream");
-        if (status == OC_OK && (address < 0 || bytes < 0 || stream < 0 || !cJSON_IsString(type)))
+/* The size of a live block that the log does not tell: rounded, and the rest of its segment or gap where no split would have left it. */
+static int64_t guess_block(const extent *segment, const extent *block, const extent *next) {
+    int64_t bytes = oc_round_up(block->requested_bytes, OC_kMinBlockSize);
+    int64_t end = segment->address + segment->bytes, gap = (next && next->address < end ? next->address : end) - block->address;
+    return !segment->is_small && gap - bytes <= OC_kSmallSize ? gap : bytes;
+}
+
+/* Room for what a list of the header holds; NULL if out of memory. */
+static extent *make_extents(player *p, const cJSON *list, uint32_t *count) {
+    *count = (uint32_t)cJSON_GetArraySize(list);
+    return oc_arena_alloc(p->arena, *count + 1, sizeof(extent));
+}
+
+static oc_status play_log_segments(player *p, const cJSON *list, extent *segments) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "type"));
+        int64_t stream = whole_of(item, "stream");
+        *segments = (extent){.address = whole_of(item, "addr"), .bytes = whole_of(item, "size"), .is_small = type && strcmp(type, "small") == 0};
+        if (segments->address < 0 || segments->bytes < 0 || stream < 0 || !type)
             return refuse(p, "a segment needs addr, size, stream and type");
-        if (status == OC_OK)
-            status = play_segment(p, (uint64_t)address, bytes, (uint64_t)stream, strcmp(type->valuestring, "small") == 0);
+        oc_status status = play_segment(p, (uint64_t)segments->address, segments->bytes, (uint64_t)stream, segments->is_small);
+        if (status != OC_OK)
+            return status;
+        segments++;
     }
-    uint32_t count = (uint32_t)cJSON_GetArraySize(live), at = 0;
-    const cJSON **blocks = oc_arena_alloc(p->arena, count, sizeof(const cJSON *));
-    if (!blocks)
-        return refuse_memory(p);
-    cJSON_ArrayForEach(item, live)
-        blocks[at++] = item;
-    if (count)
-        qsort(blocks, count, sizeof *blocks, compare_addresses);
-    for (uint32_t i = 0; status == OC_OK && i < count; i++) {
-        int64_t address = whole_at(blocks[i], 0), block_bytes = whole_at(blocks[i], 1), bytes = whole_at(blocks[i], 2);
-        if (address < 0 || bytes < 0)
-            return refuse(p, "a live block needs an address, a size or null, and the bytes requested");
-        const cJSON *segment = segment_around(segments, address);
-        if (!segment)
+    return OC_OK;
+}
+
+/* Blocks and segments in the order of their addresses. */
+static oc_status play_log_blocks(player *p, const extent *segments, uint32_t segment_count, const extent *blocks, uint32_t count) {
+    for (uint32_t i = 0, at = 0; i < count; i++) {
+        const extent *block = &blocks[i];
+        while (at < segment_count && segments[at].address + segments[at].bytes <= block->address)
+            at++;
+        if (at == segment_count || block->address < segments[at].address)
             continue; /* of another pool or device */
         char name[24];
-        (void)snprintf(name, sizeof name, "%lld", (long long)address);
-        status = play_used(p, name, (uint64_t)address, block_bytes >= 0 ? block_bytes : guess_block(segment, address, bytes, i + 1 < count ? whole_at(blocks[i + 1], 0) : -1), bytes);
+        (void)snprintf(name, sizeof name, "%lld", (long long)block->address);
+        int64_t bytes = block->bytes >= 0 ? block->bytes : guess_block(&segments[at], block, i + 1 < count ? block + 1 : NULL);
+        oc_status status = play_used(p, name, (uint64_t)block->address, bytes, block->requested_bytes);
+        if (status != OC_OK)
+            return status;
     }
-    return status;
+    return OC_OK;
+}
+
+static oc_status play_log_start(player *p, const cJSON *header) {
+    const cJSON *initial = cJSON_GetObjectItemCaseSensitive(header, "initial"), *segment_list = cJSON_GetObjectItemCaseSensitive(initial, "segments");
+    const cJSON *live = cJSON_GetObjectItemCaseSensitive(initial, "live"), *item;
+    if (!initial)
+        return refuse(p, "no header: expected the settings and the state at the start");
+    if (!cJSON_IsArray(segment_list))
+        return refuse(p, "the state before the log is unknown (as with expandable segments): it cannot be replayed");
+    uint32_t segment_count, count, at = 0;
+    extent *segments = make_extents(p, segment_list, &segment_count), *blocks = make_extents(p, live, &count);
+    if (!segments || !blocks)
+        return refuse_memory(p);
+    oc_status status = play_log_settings(p, header);
+    if (status == OC_OK)
+        status = play_log_segments(p, segment_list, segments);
+    if (status != OC_OK)
+        return status;
+    cJSON_ArrayForEach(item, live) {
+        blocks[at] = (extent){.address = whole_at(item, 0), .bytes = whole_at(item, 1), .requested_bytes = whole_at(item, 2)};
+        if (blocks[at].address < 0 || blocks[at].requested_bytes < 0)
+            return refuse(p, "a live block needs an address, a size or null, and the bytes requested");
+        at++;
+    }
+    qsort(segments, segment_count, sizeof *segments, compare_extents);
+    qsort(blocks, count, sizeof *blocks, compare_extents);
+    return play_log_blocks(p, segments, segment_count, blocks, count);
 }
 
 static oc_status play_log_entry(player *p, const cJSON *entry) {
@@ -573,28 +616,42 @@ static oc_status play_log_entry(player *p, const cJSON *entry) {
     return status;
 }
 
+static int is_blank(const char *text, size_t length) {
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
+        length--;
+    return length == 0;
+}
+
 oc_status oc_replay_log(oc_replay *replay, const char *text, size_t length, oc_arena *arena, oc_error *error) {
     player p = {0};
     oc_status status = OC_OK;
+    uint64_t line_count = 0;
+    int has_header = 0;
     for (size_t at = 0; status == OC_OK && at < length;) {
         const char *end = memchr(text + at, '\n', length - at);
         size_t line_length = end ? (size_t)(end - text) - at : length - at;
-        cJSON *entry = cJSON_ParseWithLength(text + at, line_length);
-        if (at == 0) {
+        const char *line = text + at;
+        at += line_length + (end != NULL);
+        line_count++;
+        if (is_blank(line, line_length))
+            continue;
+        cJSON *entry = cJSON_ParseWithLength(line, line_length);
+        if (!has_header) {
             uint32_t live_count = (uint32_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(entry, "initial"), "live"));
             status = open_player(&p, replay, count_lines(text, length) + live_count + 1, arena, error);
+            p.is_log = 1;
         }
-        p.line = ++replay->line_count;
+        p.line = replay->line_count = line_count;
         if (status == OC_OK)
             status = settle(&p, 0);
         if (status == OC_OK && !cJSON_IsObject(entry))
-            status = line_length ? refuse(&p, "no JSON object: expected an allocator log as JSON lines") : OC_OK;
+            status = refuse(&p, "no JSON object: expected an allocator log as JSON lines");
         else if (status == OC_OK)
-            status = at == 0 ? play_log_start(&p, entry) : play_log_entry(&p, entry);
+            status = has_header ? play_log_entry(&p, entry) : play_log_start(&p, entry);
+        has_header = 1;
         cJSON_Delete(entry);
-        at += line_length + (end != NULL);
     }
-    if (length == 0)
+    if (!has_header)
         return oc_error_set(error, OC_EMPTY, OC_NO_OFFSET, "the log is empty");
     return status == OC_OK ? close_player(&p) : status;
 }

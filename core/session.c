@@ -170,9 +170,9 @@ oc_status oc_session_finish(oc_session *session) {
 /* ---- simulation ---- */
 
 /* The allocator's settings, and what of them has no effect. */
-static void assume_allocator(oc_plan *plan, const oc_session *session, const oc_options *options) {
+static void assume_allocator(oc_plan *plan, const oc_options *options) {
     const oc_alloc_conf *conf = &options->alloc_conf;
-    const oc_trace *trace = &session->profiles[0]->trace;
+    const int recorded_version = options->recorded_torch_version, has_fraction = oc_options_allocator(options).fraction_bytes != OC_NO_LIMIT;
     if (conf->allocator.is_uncached)
         oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, no caching: every tensor is an allocation of the driver, of a multiple "
                            "of 512 bytes; PyTorch's own counters stay 0, reserved is what the driver gives");
@@ -180,12 +180,14 @@ static void assume_allocator(oc_plan *plan, const oc_session *session, const oc_
         oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, caching allocator with %.200s", options->alloc_conf_text);
     else
         oc_assumptions_add(&plan->assumptions, "eager PyTorch on one GPU and one stream, default caching allocator");
-    if (conf->allocator.garbage_collection_threshold > 0 && !(options->memory_fraction > 0))
+    if (has_fraction)
+        oc_assumptions_add(&plan->assumptions, "the need without a limit and the smallest limit are those without the memory fraction%s",
+                           conf->allocator.garbage_collection_threshold > 0 ? ", and so without garbage collection" : "");
+    if (conf->allocator.garbage_collection_threshold > 0 && !has_fraction)
         oc_warnings_add(&plan->warnings, "idle_allocator_option", 1, OC_NO_OFFSET,
                         "garbage_collection_threshold does nothing without a memory fraction (torch.cuda.set_per_process_memory_fraction)");
     if (*conf->idle_keys)
         oc_warnings_add(&plan->warnings, "idle_allocator_option", 1, OC_NO_OFFSET, "allocator options without an effect on memory: %s", conf->idle_keys);
-    int recorded_version = trace->metadata.torch_version ? oc_torch_version(oc_intern_text(&session->names, trace->metadata.torch_version, NULL)) : 0;
     if (!options->torch_version && recorded_version && conf->newest_version > recorded_version)
         oc_warnings_add(&plan->warnings, "newer_allocator_option", 1, OC_NO_OFFSET,
                         "the profile was recorded with PyTorch %d.%d, the allocator option %s is known from %d.%d on%s: tell the version of the GPU run",
@@ -196,7 +198,7 @@ static void assume_allocator(oc_plan *plan, const oc_session *session, const oc_
 /* General assumptions, the same for every job. */
 static void assume_surroundings(oc_plan *plan, const oc_session *session, const oc_options *options) {
     const oc_job *job = &session->profiles[0]->job;
-    assume_allocator(plan, session, options);
+    assume_allocator(plan, options);
     oc_assumptions_add(&plan->assumptions, "CUDA context %d MiB and libraries %d MiB beside the allocator: typical values, they differ by card and driver",
                        OC_CONTEXT_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
     oc_assumptions_add(&plan->assumptions, "workspaces that cuDNN chooses for convolutions cannot be seen from a CPU and are not counted");
@@ -277,6 +279,13 @@ static void warn_about_growth(oc_plan *plan, const oc_analysis *a, const oc_usag
                         "more iterations", (long long)last, (long long)before);
 }
 
+/* The settings for the run on a device with any amount of memory. */
+static oc_allocator_options without_limit(oc_allocator_options settings) {
+    settings.fraction_bytes = OC_NO_LIMIT;
+    settings.range_bytes = oc_allocator_defaults.range_bytes;
+    return settings;
+}
+
 /* All runs of the allocator for one plan. */
 static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *plan, int64_t limit_bytes, oc_arena *arena) {
     oc_run *runs = oc_arena_alloc(arena, 4, sizeof *runs);
@@ -287,9 +296,7 @@ static oc_status run_plan(oc_session *session, oc_findings *f, const oc_plan *pl
         return oc_error_set_memory(&session->options_error);
     oc_run *need = &runs[0], *run = limit_bytes ? &runs[1] : need, *rising = &runs[2], *near = &runs[3];
     const oc_options *options = f->options;
-    const oc_allocator_options settings = oc_options_allocator(options);
-    oc_allocator_options unlimited = settings;
-    unlimited.fraction_bytes = OC_NO_LIMIT;
+    const oc_allocator_options settings = oc_options_allocator(options), unlimited = without_limit(settings);
     oc_allocator_options lenient = settings;
     lenient.near_fit = OC_NEAR_FIT;
     const oc_request *requests = plan->requests;
@@ -321,19 +328,22 @@ static oc_status run_recording(oc_session *session, oc_findings *f, oc_plan *pla
         return status;
     f->need = f->run = f->run_rising = &runs[0];
     f->need_usage = f->usage = recorded;
-    const oc_allocator_options settings = oc_options_allocator(options);
-    oc_allocator_options unlimited = settings;
-    unlimited.fraction_bytes = OC_NO_LIMIT;
+    const int is_changed = *options->alloc_conf_text || options->alloc_conf.allocator.is_uncached;
+    oc_allocator_options settings = oc_options_allocator(options);
     oc_allocator *allocator = oc_allocator_open(arena, plan->tensor_count);
     oc_usage *usage = oc_arena_alloc(arena, plan->request_count, sizeof *usage);
-    int64_t aside_bytes = allocator ? oc_recording_aside(f->recording, allocator, plan) : -1;
-    if (aside_bytes < 0 || !usage || !oc_recording_minimum(aside_bytes, allocator, &unlimited, plan, &f->minimum_bytes))
+    settings.aside_bytes = allocator ? oc_recording_aside(f->recording, allocator, plan, settings.is_uncached) : -1;
+    const oc_allocator_options unlimited = without_limit(settings);
+    if (settings.aside_bytes < 0 || !usage || !oc_recording_minimum(allocator, &unlimited, plan, &f->minimum_bytes))
         return oc_error_set_memory(&session->options_error);
-    if (!limit_bytes && !*options->alloc_conf_text && !settings.is_uncached)
-        return OC_OK;
+    const int64_t recorded_bytes = oc_round_up(runs[0].peak.reserved_bytes, OC_kRoundLarge); /* enough as it ran */
+    if (f->minimum_bytes > recorded_bytes && !is_changed)
+        f->minimum_bytes = recorded_bytes;
     int64_t limit = limit_bytes ? limit_bytes : OC_NO_LIMIT;
-    if (!oc_recording_simulate(aside_bytes, allocator, &settings, plan, limit, 1, NULL, &runs[2]) ||
-        !oc_recording_simulate(aside_bytes, allocator, &settings, plan, limit, 0, usage, &runs[1]))
+    if (!is_changed && runs[0].peak.reserved_bytes <= (limit < settings.fraction_bytes ? limit : settings.fraction_bytes))
+        return OC_OK;
+    if (!oc_recording_simulate(allocator, &settings, plan, limit, 1, NULL, &runs[2]) ||
+        !oc_recording_simulate(allocator, &settings, plan, limit, 0, usage, &runs[1]))
         return oc_error_set_memory(&session->options_error);
     f->run = &runs[1];
     f->usage = usage;
@@ -350,7 +360,7 @@ static void assume_recording(oc_plan *plan, const oc_session *session, const oc_
                            (long long)plan->tensors[0].bytes);
     if (!is_simulated)
         return;
-    assume_allocator(plan, session, options);
+    assume_allocator(plan, options);
     oc_assumptions_add(&plan->assumptions, "the recorded requests were simulated again; their sizes are blocks, rounded already, and which blocks were cached when "
                        "the profile began is not known");
 }
@@ -428,6 +438,8 @@ oc_status oc_session_simulate(oc_session *session, const char *options_text, siz
     oc_status status = oc_options_read(&options, options_text, length, &session->options_error);
     if (status != OC_OK)
         return status;
+    const uint32_t version = session->profiles[0]->trace.metadata.torch_version;
+    options.recorded_torch_version = version ? oc_torch_version(oc_intern_text(&session->names, version, NULL)) : 0;
     int next = !session->result_index;
     status = answer(session, &options, &session->result_arenas[next]);
     if (status == OC_OK)

@@ -52,26 +52,24 @@ int oc_simulate(oc_allocator *a, const oc_allocator_options *options, const oc_r
 
 /* Not every larger limit does where a smaller one does (a cached segment that was not released may be pinned by a small block), so
  * this is no bisection. A run differs from that of a smaller limit only where a segment was refused that fits now: each try is at
- * the smallest limit at which that is so, beginning with one that no limit below the highest sum of live tensors can pass. A try
- * that fails ends early; the measured jobs need up to 166 of them. After EXACT_TRIES larger steps keep the time bounded: the
- * answer still does, but a smaller one may. */
+ * the smallest multiple of 2 MiB at which that is so, beginning with one that no limit below the highest sum of live tensors can
+ * pass. A try that fails ends early; the measured jobs need up to 166 of them. After EXACT_TRIES larger steps keep the time bounded:
+ * the answer still does, but a smaller one may. */
 int oc_simulate_minimum(oc_allocator *a, const oc_allocator_options *options, const oc_request *requests, uint32_t count,
                         const oc_run *need, int64_t *minimum_bytes) {
     enum { EXACT_TRIES = 512, STEPS_AFTER = 16 };
-    const int64_t enough_bytes = need->peak.reserved_bytes;
+    const int64_t enough_bytes = oc_round_up(need->peak.reserved_bytes + options->aside_bytes, OC_kRoundLarge);
     oc_run run;
-    *minimum_bytes = oc_round_up(enough_bytes, OC_kRoundLarge);
-    int64_t limit = oc_round_up(need->peak.tensor_bytes, OC_kRoundLarge);
+    int64_t limit = oc_round_up(need->peak.tensor_bytes + options->aside_bytes, OC_kRoundLarge);
     for (int tries = 1; limit < enough_bytes; tries++) {
         if (!oc_simulate(a, options, requests, count, limit, 0, NULL, &run))
             return 0;
-        if (!run.is_oom) {
-            *minimum_bytes = oc_round_up(limit, OC_kRoundLarge);
-            return 1;
-        }
+        if (!run.is_oom)
+            break;
         int64_t step = tries < EXACT_TRIES ? 0 : (enough_bytes - limit) / STEPS_AFTER;
         int64_t next_limit = oc_allocator_next_limit(a);
-        limit = next_limit > limit + step ? next_limit : oc_round_up(limit + step, OC_kRoundLarge);
+        limit = oc_round_up(next_limit > limit + step ? next_limit : limit + step, OC_kRoundLarge);
     }
+    *minimum_bytes = limit < enough_bytes ? limit : enough_bytes;
     return 1;
 }

@@ -26,8 +26,8 @@ void oc_run_note(oc_run *run, const oc_usage *usage, uint32_t at);
 int oc_simulate(oc_allocator *allocator, const oc_allocator_options *options, const oc_request *requests, uint32_t count,
                 int64_t limit_bytes, int is_rising, oc_usage *usage, oc_run *run);
 
-/* The smallest limit, a multiple of 2 MiB, under which all requests succeed. `need`: the run without a limit, not out of memory. 0 if
- * host memory ran out. */
+/* The smallest limit, a multiple of 2 MiB, under which all requests succeed. `need`: the run without a limit, with the same options
+ * and not out of memory. 0 if host memory ran out. */
 int oc_simulate_minimum(oc_allocator *allocator, const oc_allocator_options *options, const oc_request *requests, uint32_t count,
                         const oc_run *need, int64_t *minimum_bytes);
 

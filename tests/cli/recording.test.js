@@ -34,6 +34,7 @@ function profile(name, ...parts) {
 }
 
 const cold = profile("cold.json", events(COLD), events([[1, 1, 2], [3, 1, 2]], { id: 1 }));
+const SIMULATED = ["--alloc-conf", "backend:native"]; // the default, given so that it is simulated
 const peaks = ({ peak }) => [peak.allocated_bytes / MIB, peak.reserved_bytes / MIB];
 
 describe("as it is", () => {
@@ -73,11 +74,17 @@ describe("as it is", () => {
 
 describe("once more", () => {
   it("the same settings from a cold start give the same reserved", () => {
-    const result = estimate([cold], "--capacity", "24GiB");
+    const result = estimate([cold], "--capacity", "24GiB", ...SIMULATED);
     assert.ok(result.recording.is_simulated);
     assert.equal(result.verdict, "fits");
     assert.deepEqual(peaks(result), [50, 50]);
     assert.equal(result.need.reserved_bytes, 50 * MIB);
+  });
+  it("a limit that it did not reach changes nothing", () => {
+    const result = estimate([cold], "--capacity", `${CONTEXT_MIB + 50}MiB`);
+    assert.ok(!result.recording.is_simulated);
+    assert.equal(result.verdict, "tight");
+    assert.ok(estimate([cold], "--capacity", "24GiB", "--memory-fraction", 50 * MIB / (24 * 2 ** 30) - 1e-9).recording.is_simulated);
   });
   it("expandable segments: pages of 20 MiB", () => {
     const result = estimate([cold], "--alloc-conf", "expandable_segments:True");
@@ -96,8 +103,18 @@ describe("once more", () => {
   });
   it("what was reserved before is kept beside it", () => {
     const grown = profile("grown.json", events([[1000, 8, 100], [2000, 30, 130]], { before: 40 })); // 100 - 20 for the first
-    const result = estimate([grown], "--capacity", "24GiB");
+    const result = estimate([grown], ...SIMULATED);
     assert.deepEqual(peaks(result), [78, 130]);
+    assert.deepEqual(peaks(estimate([grown], "--no-caching")), [78, 78]); // nothing is cached then
+    assert.equal(result.minimum_capacity_bytes, 130 * MIB);
+  });
+  it("garbage collection's threshold is of all that is reserved", () => {
+    // 80 of 100 MiB stay reserved; a segment of 30 is freed; the next of 31 finds 130 reserved, more than 0.6 of 200, so the 30 go
+    const grown = profile("garbage.json", events([[1000, 8, 100], [2000, 30, 130], [2000, -30, 130], [3000, 32, 162]], { before: 40 }));
+    const limited = (threshold) => estimate([grown], "--capacity", "2000MiB", "--memory-fraction", "0.1", "--alloc-conf", `garbage_collection_threshold:${threshold}`);
+    assert.deepEqual(peaks(limited(0.6)), [80, 132]);
+    assert.deepEqual(peaks(limited(0.7)), [80, 162]);
+    assert.match(limited(0.7).assumptions.join("\n"), /^the need without a limit and the smallest limit are those without the memory fraction, and so without garbage collection$/m);
   });
 });
 
@@ -116,6 +133,12 @@ describe("what cannot be asked", () => {
       assert.equal(status, 2);
     });
   }
+  it("more devices than any machine has", () => {
+    const many = profile("many.json", ...Array.from({ length: 257 }, (_, id) => events([[1, 1, 2]], { id })));
+    const { status, stderr } = cli(["estimate", many]);
+    assert.match(stderr, /this profile has memory events of more than 256 devices: keep those of one process in a file/);
+    assert.equal(status, 2);
+  });
   it("a device of a CPU profile", () => {
     const { status, stderr } = cli(["estimate", ...examples("cnn-b4.json.gz"), "--device", 0]);
     assert.match(stderr, /device 0: this profile has no memory events of a GPU/);
@@ -136,8 +159,9 @@ describe("real recordings of growing memory, from a cold simulator", () => {
         return context.skip("needs ../shared");
       }
       const path = join(SWITCH, `${name}.json.gz`);
-      const [recorded, simulated] = [estimate([path]), estimate([path], "--capacity", "80GiB")];
+      const [recorded, simulated] = [estimate([path]), estimate([path], ...SIMULATED)];
       assert.deepEqual([recorded, simulated].map((result) => result.peak.reserved_bytes / MIB), expected);
+      assert.ok(recorded.minimum_capacity_bytes <= recorded.peak.reserved_bytes + 2 * MIB - 1);
       assert.equal(simulated.peak.allocated_bytes, recorded.peak.allocated_bytes);
     });
   }

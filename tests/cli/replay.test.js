@@ -60,7 +60,7 @@ describe("logs of real GPUs", () => {
       { a: "free_completed", addr: 4294967296, size: 20971000 }, { a: "segment_free", addr: 4294967296, size: 20971520 },
       { a: "alloc", addr: 8591966208, size: 1000, stream: 3, reserved: 20971520 }];
     const { status, stdout } = replay(gzipSync(log(...entries)), "--log");
-    assert.equal(stdout, "FILE:6: address: expected 8591966208, found 4611686018429485056\nFILE:6: reserved: expected 20971520, found 23068672\n" +
+    assert.equal(stdout, "FILE:6: address: expected 8591966208, found 2305843009215791104\nFILE:6: reserved: expected 20971520, found 23068672\n" +
       "6 lines, 2 addresses, 1 segments, 2 failed\n");
     assert.equal(status, 1);
   });
@@ -69,7 +69,27 @@ describe("logs of real GPUs", () => {
     assert.equal(stderr, "oomcast: FILE:1: the state before the log is unknown (as with expandable segments): it cannot be replayed\n");
     assert.equal(status, 2);
   });
+  const divided = (divisions) => replay(log({ ...header, settings: { roundup_power2_divisions: divisions } }, { a: "alloc", addr: 1, size: 5 }), "--log").stderr;
+  it("divisions that are none", () => {
+    const message = "oomcast: FILE:1: roundup_power2_divisions: expected at most 16 powers of two, or 0\n";
+    for (const divisions of [[3, 3, 3, 3], [1e300], [-1], ["4"], Array(17).fill(4)])
+      assert.equal(divided(divisions), message);
+    assert.equal(divided(Array(16).fill(4)), "");
+    assert.equal(divided({ 1: 0, 2: 4 }), "");
+  });
+  it("an address that is given out twice", () => {
+    const twice = { a: "alloc", addr: 4294967296, size: 512 };
+    assert.equal(replay(log({ ...header, initial: { segments: [], live: [] } }, twice, twice), "--log").stderr,
+      "oomcast: FILE:3: the block at 4294967296 is in use already: the log has no free_completed for it\n");
+  });
+  it("blank lines are no entries", () => {
+    const { status, stdout } = replay(`\n \r\n${log(header)}\n\n${log({ a: "alloc", addr: 8589934592, size: 2097152 })}\n\n`, "--log");
+    assert.match(stdout, /^FILE:5: address: [^\n]*\n5 lines, 1 addresses, 0 segments, 1 failed\n$/);
+    assert.equal(status, 1);
+  });
   it("other JSON, other text, nothing", () => {
+    assert.equal(replay('{"a":"alloc","addr":5,"size":5}\n', "--log").stderr, "oomcast: FILE:1: no header: expected the settings and the state at the start\n");
+    assert.equal(replay("\n\n", "--log").stderr, "oomcast: FILE: the log is empty\n");
     assert.equal(replay('{"kind":"header","initial":{"segments":[],"live":[]}}\n{"b":1}\n', "--log").stderr,
       "oomcast: FILE:2: no log entry: expected an object with a, addr and size\n");
     assert.equal(replay("alloc a 5\n", "--log").stderr, "oomcast: FILE:1: no JSON object: expected an allocator log as JSON lines\n");
@@ -85,6 +105,10 @@ describe("failures", () => {
     "a segment of another size": ["next_segment 8589934592 20971520\nalloc b 512\n", "FILE:1: new segment: expected 20971520 bytes, found 2097152\n"],
     "a release of a segment in use": ["segment 4294967296 2097152 0 small\nalloc b 512\nrelease 4294967296 2097152\n",
       "FILE:3: release of 2097152 bytes at 4294967296: expected a wholly free segment, found none\n"],
+    "a segment where another still is": ["segment 4294967296 20971520 0 large\nused a 4294967296 20971520 20971520\nnext_segment 4305453056 20971520\nalloc b 20971520\n" +
+      "free a\nfree b\nempty_cache\nalloc c 20971520\nalloc d 20971520\n", "FILE:3: new segment: expected its addresses to be free, found a segment still there\n"],
+    "a segment around another": ["segment 4294967296 2097152 0 small\nnext_segment 4292870144 20971520\nalloc b 20971520\nalloc c 512\nfree c\nfree b\nempty_cache\n",
+      "FILE:2: new segment: expected its addresses to be free, found a segment still there\n"],
     "a counter": ["alloc a 513\nexpect_allocated 513\n", "FILE:2: allocated: expected 513, found 1024\n"],
   };
   for (const [name, [text, expected]] of Object.entries(cases)) {
@@ -113,9 +137,12 @@ describe("bad input", () => {
     "config memory_fraction 1.5": 'memory_fraction "1.5": expected a number above 0, at most 1',
     "config max_split_size_mb 10": "allocator option max_split_size_mb:10 is too small, it must be 20 or more",
     "config torch 2.6\nconfig large_segment_size_mb 32": "PyTorch 2.6 has no allocator option large_segment_size_mb: the earliest version known to have it is 2.12",
+    "config memory_fraction 0.5\nalloc a 5": "a memory fraction is one of the device's memory: give config device_total BYTES too",
+    "config large_segment_size_mb 30\nconfig max_non_split_rounding_mb 20": "allocator option max_non_split_rounding_mb:20 is too small, it must be 30 or more",
+    "next_segment 2305843009213693952 512": "a segment needs an address below 2305843009213693952 and a number of bytes",
     "config colour red": 'unrecognized allocator option "colour" (known: max_split_size_mb, expandable_segments, garbage_collection_threshold, ' +
       "roundup_power2_divisions, max_non_split_rounding_mb, large_segment_size_mb, per_process_memory_fraction, backend)",
-    "segment 4294967296 1000 0 large": "a segment needs an address and a multiple of 512 bytes",
+    "segment 4294967296 1000 0 large": "a segment needs an address below 2305843009213693952 and a multiple of 512 bytes",
     "segment 4294967296 2097152 0 tiny": '"tiny": expected small or large',
     "segment 4294967296 2097152 0 small\nsegment 4294967808 2097152 0 small": "the segment at 4294967808 overlaps another",
     "used a 4294967296 512 512": "no segment has 512 free bytes at 4294967296",

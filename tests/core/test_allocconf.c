@@ -42,7 +42,11 @@ static void every_key_is_read(void) {
     o = oc_alloc_conf_options(&conf, 0, conf.memory_fraction, 1000 * MIB);
     CHECK_EQ_I64(o.fraction_bytes, 250 * MIB);
     CHECK_EQ_I64(read_conf("per_process_memory_fraction:1.0"), OC_OK);
-    CHECK_EQ_F64(conf.memory_fraction, 0); /* sets no limit */
+    o = oc_alloc_conf_options(&conf, 0, conf.memory_fraction, 1000 * MIB);
+    CHECK_EQ_I64(o.fraction_bytes, OC_NO_LIMIT);
+    CHECK_EQ_I64(o.range_bytes, 1125 * MIB);
+    o = oc_alloc_conf_options(&conf, 206, 1, 1000 * MIB); /* by torch.cuda.set_per_process_memory_fraction */
+    CHECK_EQ_I64(o.fraction_bytes, 1000 * MIB);
     CHECK_EQ_I64(read_conf("pinned_use_cuda_host_register:True,release_lock_on_cudamalloc:True,release_lock_on_cudamalloc:True"), OC_OK);
     CHECK_EQ_TEXT(conf.idle_keys, "pinned_use_cuda_host_register, release_lock_on_cudamalloc");
 }

@@ -30,6 +30,7 @@ static oc_allocator_options take_options(input *in) {
     options.fraction_bytes = fractions[take(in, 3)];
     options.garbage_collection_threshold = thresholds[take(in, 3)];
     options.is_expandable = take(in, 2) == 1;
+    options.range_bytes = (int64_t)(50 + take(in, 400)) * MIB;
     for (int slot = 0; slot < OC_kRoundUpPowerOfTwoIntervals; slot++)
         options.divisions[slot] = (int64_t)1 << take(in, 4) >> 1;
     return options;
@@ -50,6 +51,18 @@ static int step(oc_allocator *a, input *in) {
         oc_allocator_options options = take_options(in);
         oc_allocator_configure(a, &options, (int64_t)(1 + take(in, 400)) * MIB);
         return 1;
+    }
+    case 4: { /* what scripts do: segments on top of others and beside them, blocks in use anywhere */
+        const uint64_t address = (uint64_t)MIB * (1 + take(in, 200));
+        const int64_t bytes = 512 * (int64_t)(1 + take(in, 60000));
+        int is_overlapping;
+        switch (take(in, 5)) {
+        case 0: return oc_allocator_add_segment(a, address, bytes, stream, (int)take(in, 2)) != OC_PRESET_NO_HOST_MEMORY;
+        case 1: return oc_allocator_holds(a, tensor) || oc_allocator_add_block(a, tensor, address + 512 * take(in, 5000), bytes, bytes - 100) != OC_PRESET_NO_HOST_MEMORY;
+        case 2: return oc_allocator_release_segment(a, address, bytes) != OC_PRESET_NO_HOST_MEMORY;
+        case 3: oc_allocator_set_next_segment(a, address); return 1;
+        default: (void)oc_allocator_take_next_segment(a, &is_overlapping); return 1;
+        }
     }
     default:
         if (oc_allocator_holds(a, tensor)) {
