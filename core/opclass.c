@@ -61,6 +61,8 @@ static const struct {
     {"aten::_scaled_dot_product_flash_attention_for_cpu", OC_CLASS_ATTENTION_FLASH},
     {"aten::batch_norm", OC_CLASS_BATCH_NORM},
     {"aten::embedding", OC_CLASS_EMBEDDING},
+    {"aten::embedding_dense_backward", OC_CLASS_EMBEDDING_BACKWARD},
+    {"aten::_index_put_impl_", OC_CLASS_INDEX_PUT},
 };
 
 uint32_t oc_opclass_of(const char *name) {

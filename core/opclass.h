@@ -32,7 +32,9 @@ enum {
     OC_CLASS_REDUCTION = 1 << 23,   /* gpu_reduce_kernel does this on CUDA; inputs: x, the dimensions (none: all) */
     OC_CLASS_VECTOR_NORM = 1 << 24, /* a reduction too; inputs: x, order, the dimensions */
     OC_CLASS_CAST = 1 << 26,        /* to another type or device */
-    OC_CLASS_EXTREMUM = 1 << 25     /* a reduction that also gives the index, if a dimension is named */
+    OC_CLASS_EXTREMUM = 1 << 25,    /* a reduction that also gives the index, if a dimension is named */
+    OC_CLASS_EMBEDDING_BACKWARD = 1 << 27, /* inputs: gradient, indices; output: the table's gradient */
+    OC_CLASS_INDEX_PUT = 1 << 28    /* inputs: self, list of indices, values, whether they are added */
 };
 
 uint32_t oc_opclass_of(const char *name);

@@ -1,13 +1,14 @@
-/* Emits requests block by block, then what only CUDA makes, and sorts them by time. At one time frees come first, then
- * allocations in order of emission, then what must keep its own sequence. */
+/* Emits requests block by block, then what only CUDA makes, and sorts them by time. At one time frees come first, then what a kernel does
+ * before its output, allocations in order of emission, and what it does afterwards. */
 #include "orchestrate.h"
 
 #include "reduction.h"
+#include "temporaries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREE_FIRST, ALLOCATE, IN_SEQUENCE };
+enum { FREE_FIRST, BEFORE_OUTPUT, ALLOCATE, IN_SEQUENCE };
 
 typedef struct event {
     int64_t time_ns;
@@ -339,21 +340,21 @@ static void emit_workspaces(emitter *e, const oc_options *options) {
     }
 }
 
-/* ---- reductions ---- */
+/* ---- what CUDA's kernels make for themselves ---- */
 
-/* Shape and strides of an operator's first input at the plan's batch size: on the line through both profiles. 0 if not recorded. */
-static int shape_at(const oc_subject *s, uint32_t block, int64_t batch, oc_shape *dims, oc_shape *strides) {
-    const oc_op *op = &s->analysis->ops[s->analysis->blocks[block].producer];
-    if (!oc_shape_read(oc_intern_text(s->analysis->names, op->dims, NULL), 0, dims))
+/* Shape and strides of one input of an operator at the plan's batch size: on the line through both profiles, `other` being the operator of the
+ * second one. 0 if not recorded. */
+static int shape_at(const oc_subject *s, uint32_t op, uint32_t other, unsigned input, int64_t batch, oc_shape *dims, oc_shape *strides) {
+    const oc_op *first = &s->analysis->ops[op];
+    if (!oc_shape_read(oc_intern_text(s->analysis->names, first->dims, NULL), input, dims))
         return 0;
-    int has_strides = oc_shape_read(oc_intern_text(s->analysis->names, op->strides, NULL), 0, strides);
+    int has_strides = oc_shape_read(oc_intern_text(s->analysis->names, first->strides, NULL), input, strides);
     if (s->scale->difference && batch != s->scale->batch) {
         oc_shape other_dims, other_strides = {.rank = 0};
-        uint32_t other = s->scale->other_producer[block];
-        if (other == OC_NONE || !oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].dims, NULL), 0, &other_dims) ||
+        if (other == OC_NONE || !oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].dims, NULL), input, &other_dims) ||
             other_dims.rank != dims->rank)
             return 0;
-        has_strides = has_strides && oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].strides, NULL), 0, &other_strides) &&
+        has_strides = has_strides && oc_shape_read(oc_intern_text(s->analysis->names, s->other->ops[other].strides, NULL), input, &other_strides) &&
                       other_strides.rank == dims->rank;
         for (int i = 0; i < dims->rank; i++) {
             dims->dims[i] = oc_scale_whole(s->scale, dims->dims[i], other_dims.dims[i], batch);
@@ -369,6 +370,22 @@ static int shape_at(const oc_subject *s, uint32_t block, int64_t batch, oc_shape
         stride = dims->dims[i] > 0 && stride < OC_LARGEST_SUM / dims->dims[i] ? stride * dims->dims[i] : OC_LARGEST_SUM;
     }
     return 1;
+}
+
+/* The operator of the second profile that made the same block. */
+static uint32_t other_producer(const oc_subject *s, uint32_t block) {
+    return s->scale->difference ? s->scale->other_producer[block] : OC_NONE;
+}
+
+static void emit_temporaries(emitter *e, const oc_temporaries *list, uint32_t op, const oc_block *block, int64_t time_ns) {
+    uint32_t tensors[OC_TEMPORARY_LIMIT];
+    for (uint32_t i = 0; i < list->step_count; i++) {
+        const int64_t bytes = list->steps[i].bytes;
+        uint32_t *tensor = &tensors[list->steps[i].tensor];
+        if (bytes)
+            *tensor = add_tensor(e, (oc_tensor){bytes, op, block->module, block->iteration, OC_CATEGORY_TEMPORARY, block->phase});
+        emit(e, time_ns, *tensor, !bytes, i < list->before_output ? BEFORE_OUTPUT : IN_SEQUENCE);
+    }
 }
 
 /* Bytes of a partial result: single precision for half, bfloat16 and float; a value and a 64-bit index where both are asked for. */
@@ -394,20 +411,93 @@ static void emit_reductions(emitter *e, const oc_gpu *gpu) {
         oc_shape dims, strides;
         uint32_t reduced = 0;
         int has_dims = oc_shape_read_dimensions(oc_intern_text(a->names, a->ops[op].concrete, NULL), kind == OC_CLASS_VECTOR_NORM ? 2 : 1, &reduced);
-        if (!shape_at(s, i, e->plan->batch, &dims, &strides) || (kind == OC_CLASS_EXTREMUM && !has_dims))
+        if (!shape_at(s, op, other_producer(s, i), 0, e->plan->batch, &dims, &strides) || (kind == OC_CLASS_EXTREMUM && !has_dims))
             continue;
         reduced = has_dims ? oc_shape_wrap(reduced, dims.rank) : UINT32_MAX;
         oc_reduction scratch = oc_reduction_scratch(&dims, &strides, reduced, accumulator_bytes(a, &a->ops[op], kind == OC_CLASS_EXTREMUM),
                                                     gpu->multiprocessor_count, gpu->threads_per_multiprocessor);
-        const int64_t bytes[] = {scratch.buffer_bytes, scratch.semaphore_bytes};
-        uint32_t tensors[2];
-        for (int part = 0; part < 2 && scratch.buffer_bytes; part++) {
-            tensors[part] = add_tensor(e, (oc_tensor){bytes[part], op, block->module, block->iteration, OC_CATEGORY_TEMPORARY, block->phase});
-            emit(e, block->birth_ns, tensors[part], 0, IN_SEQUENCE);
-        }
-        for (int part = 1; part >= 0 && scratch.buffer_bytes; part--)
-            emit(e, block->birth_ns, tensors[part], 1, IN_SEQUENCE);
+        if (!scratch.buffer_bytes)
+            continue;
+        oc_temporaries list = {.step_count = 0};
+        uint32_t buffer = oc_temporaries_make(&list, scratch.buffer_bytes), semaphores = oc_temporaries_make(&list, scratch.semaphore_bytes);
+        oc_temporaries_free(&list, semaphores);
+        oc_temporaries_free(&list, buffer);
+        emit_temporaries(e, &list, op, block, block->birth_ns);
     }
+}
+
+/* The sorts of embedding's backward, around the gradient of the table. */
+static void emit_embedding_backward(emitter *e, uint32_t i) {
+    const oc_subject *s = e->subject;
+    const oc_analysis *a = s->analysis;
+    const oc_block *block = &a->blocks[i];
+    const char *types = oc_intern_text(a->names, a->ops[block->producer].types, NULL);
+    oc_shape gradient, strides;
+    if (!shape_at(s, block->producer, other_producer(s, i), 0, e->plan->batch, &gradient, &strides) || gradient.rank < 1)
+        return;
+    const int64_t width = gradient.dims[gradient.rank - 1], element_bytes = oc_shape_element_bytes(types, 0), index_bytes = oc_shape_element_bytes(types, 1);
+    gradient.rank--;
+    if (width < 1 || element_bytes < 1 || width > OC_LARGEST_BLOCK / element_bytes)
+        return;
+    oc_temporaries list;
+    oc_temporaries_of_embedding(&list, oc_shape_element_count(&gradient), index_bytes, block->bytes / (width * element_bytes),
+                                width * (element_bytes > 4 ? element_bytes : 4)); /* sums are float for half types */
+    emit_temporaries(e, &list, block->producer, block, block->birth_ns);
+}
+
+/* The first operator directly inside another that has a class, OC_NONE if there is none among its first ones. */
+static uint32_t find_child(const oc_analysis *a, uint32_t parent, uint32_t bits) {
+    enum { REACH = 64 };
+    for (uint32_t op = parent; parent != OC_NONE && ++op < a->op_count && op - parent < REACH && a->ops[op].at.start_ns <= a->ops[parent].at.end_ns;)
+        if (a->ops[op].at.parent == parent && (a->own[op] & bits))
+            return op;
+    return OC_NONE;
+}
+
+/* The last block that `producer` made before a time, OC_NONE if none of the last few is its. */
+static uint32_t find_made_before(const oc_analysis *a, uint32_t producer, int64_t time_ns) {
+    enum { REACH = 16 };
+    uint32_t low = 0, high = a->block_count;
+    while (low < high) { /* the first block that is born later */
+        uint32_t middle = low + (high - low) / 2;
+        if (a->blocks[middle].birth_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = low; i-- > 0 && low - i <= REACH;)
+        if (a->blocks[i].producer == producer)
+            return i;
+    return OC_NONE;
+}
+
+/* The sorts of indexing's backward, which adds into a gradient that the same node made before. */
+static void emit_index_backward(emitter *e, uint32_t op) {
+    const oc_subject *s = e->subject;
+    const oc_analysis *a = s->analysis;
+    const uint32_t node = a->ops[op].at.parent, made = node == OC_NONE ? OC_NONE : find_made_before(a, node, a->ops[op].at.start_ns);
+    if (made == OC_NONE || !a->blocks[made].is_backward || !oc_shape_is_true(oc_intern_text(a->names, a->ops[op].concrete, NULL), 3))
+        return;
+    const uint32_t other = s->scale->difference ? find_child(s->other, other_producer(s, made), OC_CLASS_INDEX_PUT) : OC_NONE;
+    oc_shape self, values, strides;
+    if (!shape_at(s, op, other, 0, e->plan->batch, &self, &strides) || !shape_at(s, op, other, 2, e->plan->batch, &values, &strides))
+        return;
+    oc_temporaries list;
+    oc_temporaries_of_index_put(&list, &self, &values, oc_shape_element_bytes(oc_intern_text(a->names, a->ops[op].types, NULL), 2),
+                                oc_shape_is_contiguous(&values, &strides));
+    emit_temporaries(e, &list, op, &a->blocks[made], a->ops[op].at.start_ns);
+}
+
+static void emit_sorts(emitter *e) {
+    const oc_analysis *a = e->subject->analysis;
+    for (uint32_t i = 0; i < a->block_count; i++) {
+        const uint32_t producer = a->blocks[i].producer;
+        if (producer != OC_NONE && (a->own[producer] & OC_CLASS_EMBEDDING_BACKWARD) && !e->subject->decisions[i].is_dropped)
+            emit_embedding_backward(e, i);
+    }
+    for (uint32_t op = 0; op < a->op_count; op++)
+        if (a->own[op] & OC_CLASS_INDEX_PUT)
+            emit_index_backward(e, op);
 }
 
 /* ---- the sequence ---- */
@@ -486,6 +576,7 @@ oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_opti
     if (plan->optimizer)
         status = emit_optimizer(&e, options, is_recorded, error);
     emit_reductions(&e, options->gpu);
+    emit_sorts(&e);
     emit_workspaces(&e, options);
     if (status == OC_OK && (e.is_out_of_memory || !write_requests(&e, arena)))
         status = oc_error_set_memory(error);

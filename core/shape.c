@@ -143,6 +143,21 @@ int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t
     return *bits != 0;
 }
 
+int oc_shape_is_true(const char *concrete_text, unsigned input) {
+    const char *at = element(concrete_text, input);
+    return at && strncmp(at, "\"True\"", 6) == 0;
+}
+
+int oc_shape_is_contiguous(const oc_shape *dims, const oc_shape *strides) {
+    int64_t expected = 1;
+    for (int i = dims->rank - 1; i >= 0; i--) {
+        if (dims->dims[i] != 1 && strides->dims[i] != expected)
+            return 0;
+        expected = dims->dims[i] > 0 && expected < OC_LARGEST_SUM / dims->dims[i] ? expected * dims->dims[i] : OC_LARGEST_SUM;
+    }
+    return 1;
+}
+
 uint32_t oc_shape_wrap(uint32_t bits, int rank) {
     uint32_t wrapped = bits & ((1u << OC_RANK_LIMIT) - 1);
     for (int from_end = 1; from_end <= rank; from_end++)

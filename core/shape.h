@@ -35,6 +35,12 @@ int64_t oc_shape_element_count(const oc_shape *shape);
  * none. */
 int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t *bits);
 
+/* Whether "Concrete Inputs" says True at `input`. */
+int oc_shape_is_true(const char *concrete_text, unsigned input);
+
+/* Whether a tensor of that shape and those strides lies in one piece, the last dimension fastest. */
+int oc_shape_is_contiguous(const oc_shape *dims, const oc_shape *strides);
+
 /* The same bits with those counted from the end as dimensions of a shape of that rank. */
 uint32_t oc_shape_wrap(uint32_t bits, int rank);
 

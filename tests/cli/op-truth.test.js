@@ -38,27 +38,36 @@ function scriptEvents(text) {
   });
 }
 
-// What only CUDA does there and no general rule of ours makes: the temporaries of advanced indexing with an index on the host and of its backward.
-const LEFT_OUT = /^(index\/to\/_to_copy|IndexBackward0: _index_put_impl_)/;
+// What only CUDA does there and no general rule of ours makes: the temporaries of advanced indexing with an index on the host and of its
+// backward, the first of two IndexBackward0. A CPU profile cannot tell that index from one on the device.
+const HOST_COPY = /^index\/to\/_to_copy$/, INDEX_BACKWARD = /^IndexBackward0: _index_put_impl_/, SORT_SCRATCH = /\[sort scratch\]$/;
+const HOST_TEMPORARIES = 8; // ours for that backward, as if both indices were on the device: 2 remainders, 2 products, sorted, original, range, scratch
 const FORWARD_WORKSPACE = 32 * 2 ** 20;
 const HOST_INDEX = 4096; // the arange that indexes: made without a device, it stays on the host; a CPU profile cannot tell
 
 describe("a step of a 2-layer language model on an H100", () => {
-  it("every event that is not of indexing is equal in order, identity and bytes", (context) => {
+  it("every event but those of an index on the host is equal in order, identity and bytes", (context) => {
     if (needsShared(context)) return;
     const script = join(folder, "job.ops");
     const { status, stderr } = cli(["estimate", join(TRUTH, "op-truth-lm-2layers-ctx128.cpu-profile.json.gz"), "--gpu", "H100 80GB HBM3", "--ops", script, "--json"]);
     assert.equal(status, 0, stderr);
     const truth = read("op-truth-lm-2layers-ctx128");
-    const all = truthEvents(truth), expected = all.filter((event) => !LEFT_OUT.test(event.label));
+    const all = truthEvents(truth), isSort = (event) => SORT_SCRATCH.test(event.label);
+    const firstSort = all.findIndex(isSort), secondSort = all.findLastIndex((event) => isSort(event) && event.bytes > 0);
+    assert.ok(firstSort > 0 && firstSort < secondSort);
+    const firstIds = new Set(all.slice(0, firstSort + 1).filter((event) => INDEX_BACKWARD.test(event.label)).map((event) => event.id));
+    const expected = all.filter((event) => !HOST_COPY.test(event.label) && !firstIds.has(event.id));
     let ours = scriptEvents(readFileSync(script, "utf8"));
     const parameters = truth.config.param_tensors;
     assert.ok(ours.slice(0, parameters).every((event) => event.bytes > 0));
     ours = ours.slice(parameters); // live before the log begins, as is the forward thread's workspace
     ours.splice(ours.findIndex((event) => event.bytes === FORWARD_WORKSPACE), 1);
     const hostIndex = ours.filter((event) => event.bytes === HOST_INDEX);
-    assert.equal(hostIndex.length, 2); // the first are the indices of max
+    assert.ok(hostIndex.length > 2); // the first are the indices of max
     ours = ours.filter((event) => event.id !== hostIndex[1].id);
+    const scratch = ours.findIndex((event) => event.bytes === 1);
+    const hostIds = new Set(ours.slice(0, scratch + 1).filter((event) => event.bytes > 0).slice(-HOST_TEMPORARIES).map((event) => event.id));
+    ours = ours.filter((event) => !hostIds.has(event.id));
     const ids = new Map();
     for (const [i, event] of expected.entries()) {
       const what = `event ${i} (${event.bytes > 0 ? "" : "free of "}${event.label}, ${event.bytes} bytes)`;
@@ -71,7 +80,7 @@ describe("a step of a 2-layer language model on an H100", () => {
     const shared = expected.filter((event) => !cudaOnly.has(event.label)).length;
     context.diagnostic(`${shared} events on tensors of both sides, ${expected.length - shared} of ${all.length - shared} that only CUDA makes`);
     assert.equal(shared, 875);
-    assert.equal(expected.length - shared, 29);
+    assert.equal(expected.length - shared, 43);
   });
 });
 

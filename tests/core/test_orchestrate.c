@@ -734,7 +734,38 @@ static void reductions_need_a_buffer_that_depends_on_the_card(void) {
     close_picture();
 }
 
-CHECK_MAIN(CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where_they_come_from), CHECK_TEST(at_one_time_frees_come_first),
+/* Sorts of the backward of embedding come around the table's gradient, those of indexing after the gradient that they add into. */
+static void gradients_of_lookups_sort_their_indices(void) {
+    open_picture("100..200 op autograd::engine::evaluate_function:~EmbeddingBackward0\n  110..190 op EmbeddingBackward0\n"
+                 "    120..180 op aten::embedding_dense_backward dims=[[4,1024,64],[4,1024],[],[],[]] types=[\"float\",\"long int\",\"Scalar\",\"Scalar\",\"Scalar\"]\n"
+                 "      130 + table 25600\n");
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    check_sound();
+    CHECK_EQ_TEXT(requests(130, 130), "130 +32768 temporary\n130 +32768 temporary\n130 +32768 temporary\n130 +65536 temporary\n130 -65536\n130 -32768\n"
+                                      "130 +25600 gradient\n130 +32768 temporary\n130 +8 temporary\n130 +800 temporary\n130 +800 temporary\n130 +8 temporary\n"
+                                      "130 +4072 temporary\n130 +130304 temporary\n130 -130304\n130 -4072\n130 -8\n130 -800\n130 -800\n130 -8\n130 -32768\n"
+                                      "130 -32768\n130 -32768\n");
+    close_picture();
+    static const char put[] = "100..200 op autograd::engine::evaluate_function:~IndexBackward0\n  110..190 op IndexBackward0\n"
+                              "    120..125 op aten::new_zeros\n      121 + whole 2560\n"
+                              "    130..180 op aten::_index_put_impl_ dims=[[10,64],[],[5,64],[],[]] strides=[[64,1],[],[1,5],[],[]] "
+                              "types=[\"float\",\"\",\"float\",\"Scalar\",\"Scalar\"] concrete=[\"\",\"\",\"\",\"%s\",\"True\"]\n";
+    char picture[900];
+    (void)snprintf(picture, sizeof picture, put, "True");
+    open_picture(picture);
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    check_sound();
+    CHECK_EQ_TEXT(requests(130, 130), "130 +40 temporary\n130 +40 temporary\n130 -40\n130 +1280 temporary\n130 +40 temporary\n130 +40 temporary\n130 +40 temporary\n"
+                                      "130 +1 temporary\n130 -1\n130 -40\n130 -40\n130 -40\n130 -1280\n130 -40\n");
+    close_picture();
+    (void)snprintf(picture, sizeof picture, put, "False"); /* nothing is added: no sort */
+    open_picture(picture);
+    CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+    CHECK_EQ_TEXT(requests(130, 130), "");
+    close_picture();
+}
+
+CHECK_MAIN(CHECK_TEST(gradients_of_lookups_sort_their_indices), CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where_they_come_from), CHECK_TEST(at_one_time_frees_come_first),
            CHECK_TEST(dropped_blocks_make_no_requests), CHECK_TEST(masks_have_their_own_size_and_others_their_own_end),
            CHECK_TEST(each_form_of_the_optimizer), CHECK_TEST(each_optimizer_of_the_table), CHECK_TEST(factored_state_of_other_shapes),
            CHECK_TEST(forms_that_do_not_exist_are_refused), CHECK_TEST(state_is_counted_as_recorded),

@@ -163,7 +163,19 @@ static void dimensions_to_reduce_are_bits(void) {
     CHECK_EQ_U64(dimensions("[\"\", \"[0", 1, 3), 1);
 }
 
-CHECK_MAIN(CHECK_TEST(dimensions_are_read_by_input), CHECK_TEST(compact_and_indented_texts_are_the_same),
+static void truth_values_and_layouts(void) {
+    static const char concrete[] = "[\"\", \"\", \"\", \"True\", \"False\"]";
+    CHECK(oc_shape_is_true(concrete, 3));
+    CHECK(!oc_shape_is_true(concrete, 4) && !oc_shape_is_true(concrete, 0) && !oc_shape_is_true(concrete, 5) && !oc_shape_is_true("", 0));
+    const oc_shape dims = {3, {4, 1, 6}};
+    CHECK(oc_shape_is_contiguous(&dims, &(oc_shape){3, {6, 6, 1}}));
+    CHECK(oc_shape_is_contiguous(&dims, &(oc_shape){3, {6, 99, 1}})); /* of one element: its stride does not matter */
+    CHECK(!oc_shape_is_contiguous(&dims, &(oc_shape){3, {1, 6, 4}}));
+    CHECK(!oc_shape_is_contiguous(&dims, &(oc_shape){3, {12, 6, 1}}));
+    CHECK(oc_shape_is_contiguous(&(oc_shape){0, {0}}, &(oc_shape){0, {0}}));
+}
+
+CHECK_MAIN(CHECK_TEST(truth_values_and_layouts), CHECK_TEST(dimensions_are_read_by_input), CHECK_TEST(compact_and_indented_texts_are_the_same),
            CHECK_TEST(what_is_no_shape_is_refused), CHECK_TEST(sixteen_dimensions_are_the_limit),
            CHECK_TEST(products_that_overflow_are_minus_one), CHECK_TEST(lists_of_tensors_are_counted),
            CHECK_TEST(element_sizes_follow_the_type), CHECK_TEST(dimensions_to_reduce_are_bits))
