@@ -23,7 +23,7 @@ static const struct {
     {"aten::as_strided_", OC_CLASS_FACTORY},
     {"aten::zero_", OC_CLASS_FACTORY},
     {"torch::autograd::AccumulateGrad", OC_CLASS_ACCUMULATE},
-    {"aten::addmm", OC_CLASS_MATMUL},
+    {"aten::addmm", OC_CLASS_MATMUL | OC_CLASS_ADDMM},
     {"aten::mm", OC_CLASS_MATMUL},
     {"aten::bmm", OC_CLASS_MATMUL},
     {"aten::baddbmm", OC_CLASS_MATMUL},

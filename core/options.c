@@ -200,7 +200,7 @@ oc_status oc_options_read(oc_options *options, const char *text, size_t length, 
 }
 
 int oc_options_torch(const oc_options *options) {
-    return options->torch_version ? options->torch_version : options->recorded_torch_version;
+    return options->torch_version ? options->torch_version : options->recorded_torch_version ? options->recorded_torch_version : OC_DEFAULT_TORCH;
 }
 
 oc_allocator_options oc_options_allocator(const oc_options *options) {

@@ -43,7 +43,7 @@ typedef struct oc_options {
 /* Reads `length` bytes of JSON. OC_OPTIONS with a message that names the key, the value and what is allowed. */
 oc_status oc_options_read(oc_options *options, const char *text, size_t length, oc_error *error);
 
-/* The version of PyTorch that runs the job: as given, else as recorded; 0 if neither tells. */
+/* The version of PyTorch that runs the job: as given, else as recorded, else OC_DEFAULT_TORCH. */
 int oc_options_torch(const oc_options *options);
 
 /* The allocator's settings that the options come to. */

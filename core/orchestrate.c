@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREE_FIRST, BEFORE_OUTPUT, ALLOCATE, IN_SEQUENCE };
+enum { FREE_FIRST, BEFORE_OUTPUT, ALLOCATE, IN_SEQUENCE, AT_END };
 
 typedef struct event {
     int64_t time_ns;
@@ -313,33 +313,6 @@ static oc_status choose_optimizer(emitter *e, const oc_options *options, int *is
     return OC_OK;
 }
 
-/* ---- library workspaces ---- */
-
-/* When the operator's own output has been allocated, else its start. */
-static int64_t output_time(const oc_analysis *a, uint32_t op) {
-    for (uint32_t i = 0; i < a->block_count; i++)
-        if (a->blocks[i].producer == op && !a->blocks[i].is_scratch)
-            return a->blocks[i].birth_ns;
-    return a->ops[op].at.start_ns;
-}
-
-/* cuBLAS keeps one workspace per thread and handle: the caller's from the first matrix product on, autograd's from the first in
- * backward on. Asked for after the operator's output (CUDA log of PyTorch 2.6). */
-static void emit_workspaces(emitter *e, const oc_options *options) {
-    const oc_subject *s = e->subject;
-    const int version = oc_options_torch(options);
-    int64_t bytes = oc_gpu_cublas_workspace_bytes(options->gpu, version ? version : OC_DEFAULT_TORCH);
-    const uint32_t firsts[] = {s->job->first_matmul, s->job->first_backward_matmul};
-    for (size_t i = 0; i < 2; i++) {
-        if (firsts[i] == OC_NONE)
-            continue;
-        int64_t time_ns = output_time(s->analysis, firsts[i]);
-        add_life(e, time_ns, OC_NEVER,
-                 (oc_tensor){bytes, firsts[i], OC_NONE, oc_analysis_iteration(s->analysis, time_ns), OC_CATEGORY_WORKSPACE,
-                             (uint8_t)oc_analysis_phase(s->analysis, time_ns)});
-    }
-}
-
 /* ---- what CUDA's kernels make for themselves ---- */
 
 /* Shape and strides of one input of an operator at the plan's batch size: on the line through both profiles, `other` being the operator of the
@@ -387,6 +360,61 @@ static void emit_temporaries(emitter *e, const oc_temporaries *list, uint32_t op
         emit(e, time_ns, *tensor, !bytes, i < list->before_output ? BEFORE_OUTPUT : IN_SEQUENCE);
     }
 }
+
+/* ---- library workspaces ---- */
+
+/* When the operator's own output has been allocated, else its start. */
+static int64_t output_time(const oc_analysis *a, uint32_t op) {
+    for (uint32_t i = 0; i < a->block_count; i++)
+        if (a->blocks[i].producer == op && !a->blocks[i].is_scratch)
+            return a->blocks[i].birth_ns;
+    return a->ops[op].at.start_ns;
+}
+
+/* cuBLAS keeps one workspace per thread and handle: the caller's from the first matrix product on, autograd's from the first in
+ * backward on. Asked for after the operator's output (CUDA log of PyTorch 2.6). */
+static void emit_workspaces(emitter *e, const oc_options *options) {
+    const oc_analysis *a = e->subject->analysis;
+    const int64_t bytes = oc_gpu_cublas_workspace_bytes(options->gpu, oc_options_torch(options));
+    const uint32_t firsts[] = {e->subject->job->first_matmul, e->subject->job->first_backward_matmul};
+    for (size_t i = 0; i < 2; i++) {
+        if (firsts[i] == OC_NONE)
+            continue;
+        const int64_t time_ns = output_time(a, firsts[i]);
+        const oc_tensor workspace = {bytes, firsts[i], OC_NONE, oc_analysis_iteration(a, time_ns), OC_CATEGORY_WORKSPACE, (uint8_t)oc_analysis_phase(a, time_ns)};
+        emit(e, time_ns, add_tensor(e, workspace), 0, IN_SEQUENCE);
+    }
+}
+
+/* Whether cuBLASLt adds the bias along with the product: addmm_out_cuda_impl in aten/src/ATen/native/cuda/Blas.cpp (2.6). */
+static int is_lt_product(const oc_analysis *a, uint32_t op) {
+    const char *dims = oc_intern_text(a->names, a->ops[op].dims, NULL);
+    oc_shape bias, matrix;
+    return (a->own[op] & OC_CLASS_ADDMM) && oc_shape_read(dims, 0, &bias) && oc_shape_read(dims, 2, &matrix) && bias.rank == 1 && matrix.rank == 2 &&
+           bias.dims[0] == matrix.dims[1] && matrix.dims[0] > 1 && matrix.dims[1] > 1 && !oc_shape_is_whole(oc_intern_text(a->names, a->ops[op].types, NULL), 0);
+}
+
+/* cuBLASLt's workspace: around each product until 2.6 (292 of 292 in a CUDA log), kept from 2.7 on, since 2.11 that of cuBLAS. */
+static void emit_lt_workspaces(emitter *e, const oc_options *options) {
+    enum { LT_BYTES = 1048576, FIRST_THAT_KEEPS = 207, FIRST_THAT_SHARES = 211 };
+    const oc_analysis *a = e->subject->analysis;
+    const int version = oc_options_torch(options);
+    uint32_t last = OC_NONE;
+    for (uint32_t i = 0; i < a->block_count && version < FIRST_THAT_SHARES; i++) {
+        const oc_block *block = &a->blocks[i];
+        const uint32_t op = block->producer;
+        if (op == OC_NONE || op == last || block->is_scratch || !is_lt_product(a, op))
+            continue;
+        const uint32_t number = add_tensor(e, (oc_tensor){LT_BYTES, op, block->module, block->iteration, OC_CATEGORY_WORKSPACE, block->phase});
+        emit(e, block->birth_ns, number, 0, IN_SEQUENCE);
+        if (version >= FIRST_THAT_KEEPS)
+            break;
+        emit(e, block->birth_ns, number, 1, AT_END);
+        last = op;
+    }
+}
+
+/* ---- reductions and sorts ---- */
 
 /* Bytes of a partial result: single precision for half, bfloat16 and float; a value and a 64-bit index where both are asked for. */
 static int64_t accumulator_bytes(const oc_analysis *a, const oc_op *op, int has_index) {
@@ -577,6 +605,7 @@ oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_opti
         status = emit_optimizer(&e, options, is_recorded, error);
     emit_reductions(&e, options->gpu);
     emit_sorts(&e);
+    emit_lt_workspaces(&e, options);
     emit_workspaces(&e, options);
     if (status == OC_OK && (e.is_out_of_memory || !write_requests(&e, arena)))
         status = oc_error_set_memory(error);

@@ -16,7 +16,7 @@ static void names_have_their_classes(void) {
         {"autograd::engine::evaluate_function: AddmmBackward0", OC_CLASS_NODE},
         {"autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OC_CLASS_NODE},
         {"torch::autograd::AccumulateGrad", OC_CLASS_ACCUMULATE},
-        {"aten::addmm", OC_CLASS_MATMUL},
+        {"aten::addmm", OC_CLASS_MATMUL | OC_CLASS_ADDMM},
         {"aten::mm", OC_CLASS_MATMUL},
         {"aten::bmm", OC_CLASS_MATMUL},
         {"aten::dropout", OC_CLASS_DROPOUT},

@@ -92,7 +92,9 @@ static void a_job_becomes_its_requests(void) {
                                     "1050 +8192 batch\n" /* after the fetch */
                                     "1050 +32 batch\n"
                                     "1160 +16384 activation\n"  /* the scratch of addmm is not here */
+                                    "1160 +1048576 workspace\n" /* cuBLASLt's, around each product with a bias */
                                     "1160 +8519680 workspace\n" /* after the output of the first product */
+                                    "1160 -1048576\n"
                                     "1240 +16384 activation\n"
                                     "1330 +16384 activation\n"
                                     "1360 +4 activation\n"
@@ -126,6 +128,8 @@ static void a_job_becomes_its_requests(void) {
                                     "2062 -2097152\n"
                                     "2064 -4096\n"
                                     "2160 +16384 activation\n"
+                                    "2160 +1048576 workspace\n"
+                                    "2160 -1048576\n"
                                     "2240 +16384 activation\n"
                                     "2330 +16384 activation\n"
                                     "2360 +4 activation\n"
@@ -617,11 +621,12 @@ static void check_workspaces(const char *options, const char *expected) {
 
 static void workspaces_follow_the_gpu(void) {
     open_job(1, 0);
-    check_workspaces("{}", "1160 +16384 activation\n1160 +8519680 workspace\n");
-    check_workspaces("{\"gpu\": \"H100 PCIe 80GB\"}", "1160 +16384 activation\n1160 +33554432 workspace\n");
-    check_workspaces("{\"gpu\": \"B200\"}", "1160 +16384 activation\n1160 +8519680 workspace\n"); /* no version known: 2.6 */
+    check_workspaces("{}", "1160 +16384 activation\n1160 +1048576 workspace\n1160 +8519680 workspace\n1160 -1048576\n");
+    check_workspaces("{\"gpu\": \"H100 PCIe 80GB\"}", "1160 +16384 activation\n1160 +1048576 workspace\n1160 +33554432 workspace\n1160 -1048576\n");
+    check_workspaces("{\"gpu\": \"B200\"}", "1160 +16384 activation\n1160 +1048576 workspace\n1160 +8519680 workspace\n1160 -1048576\n"); /* no version known: 2.6 */
     check_workspaces("{\"gpu\": \"B200\", \"torch\": \"2.11\"}", "1160 +16384 activation\n1160 +33554432 workspace\n");
     check_workspaces("{\"capacity_bytes\": 99999999999, \"torch\": \"2.13\"}", "1160 +16384 activation\n1160 +8519680 workspace\n");
+    check_workspaces("{\"torch\": \"2.10\"}", "1160 +16384 activation\n1160 +1048576 workspace\n1160 +8519680 workspace\n"); /* kept */
     close_picture();
     char *picture = profile_job_new(4, 1, 0);
     s = profile_subject_open(picture, "\"oomcast\":{\"torch\":\"2.12.1\",\"batch_size\":4}", NULL);
@@ -629,9 +634,25 @@ static void workspaces_follow_the_gpu(void) {
     if (!plan)
         abort();
     check_workspaces("{\"gpu\": \"B200\"}", "1160 +16384 activation\n1160 +33554432 workspace\n"); /* the recording's own version */
-    check_workspaces("{\"gpu\": \"B200\", \"torch\": \"2.6\"}", "1160 +16384 activation\n1160 +8519680 workspace\n");
+    check_workspaces("{\"gpu\": \"B200\", \"torch\": \"2.6\"}", "1160 +16384 activation\n1160 +1048576 workspace\n1160 +8519680 workspace\n1160 -1048576\n");
     close_picture();
     free(picture);
+}
+
+/* cuBLASLt takes a product only with a bias as long as its rows, of a floating type, and with two dimensions above 1. */
+static void other_products_have_no_lt_workspace(void) {
+    static const char *const inputs[] = {"dims=[[8,4],[8,6],[6,4]] types=[\"float\",\"float\",\"float\"]", "dims=[[1],[8,6],[6,4]] types=[\"float\",\"float\",\"float\"]",
+                                         "dims=[[1],[8,6],[6,1]] types=[\"float\",\"float\",\"float\"]", "dims=[[4],[8,1],[1,4]] types=[\"float\",\"float\",\"float\"]",
+                                         "dims=[[4],[8,6],[6,4]] types=[\"long int\",\"long int\",\"long int\"]", ""};
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        char picture[300];
+        (void)snprintf(picture, sizeof picture, "100..200 op aten::addmm %s\n  120 + out 128\n", inputs[i]);
+        open_picture(picture);
+        check_context("%s", inputs[i]);
+        CHECK_EQ_I64(orchestrate("{}"), OC_OK);
+        CHECK_EQ_TEXT(requests(0, 1e9), *inputs[i] ? "120 +128 activation\n120 +8519680 workspace\n" : "120 +128 activation\n");
+        close_picture();
+    }
 }
 
 static void without_products_there_are_no_workspaces(void) {
@@ -765,7 +786,7 @@ static void gradients_of_lookups_sort_their_indices(void) {
     close_picture();
 }
 
-CHECK_MAIN(CHECK_TEST(gradients_of_lookups_sort_their_indices), CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where_they_come_from), CHECK_TEST(at_one_time_frees_come_first),
+CHECK_MAIN(CHECK_TEST(other_products_have_no_lt_workspace), CHECK_TEST(gradients_of_lookups_sort_their_indices), CHECK_TEST(a_job_becomes_its_requests), CHECK_TEST(tensors_know_where_they_come_from), CHECK_TEST(at_one_time_frees_come_first),
            CHECK_TEST(dropped_blocks_make_no_requests), CHECK_TEST(masks_have_their_own_size_and_others_their_own_end),
            CHECK_TEST(each_form_of_the_optimizer), CHECK_TEST(each_optimizer_of_the_table), CHECK_TEST(factored_state_of_other_shapes),
            CHECK_TEST(forms_that_do_not_exist_are_refused), CHECK_TEST(state_is_counted_as_recorded),
