@@ -579,6 +579,7 @@ static void look_at_kernels(oc_job *job, const oc_analysis *analysis) {
     for (uint32_t i = 0; i < analysis->op_count; i++) {
         job->recurrent_count += (analysis->own[i] & OC_CLASS_RECURRENT) != 0;
         job->has_convolutions |= (analysis->own[i] & OC_CLASS_CONVOLUTION) != 0;
+        job->has_shapes = job->has_shapes || strpbrk(text(analysis, analysis->ops[i].dims), "0123456789");
         job->is_compiled |= (analysis->own[i] & OC_CLASS_COMPILED) != 0;
         if ((analysis->own[i] & (OC_CLASS_MATMUL | OC_CLASS_CONVOLUTION)) &&
             (strstr(text(analysis, analysis->ops[i].types), "c10::BFloat16") || strstr(text(analysis, analysis->ops[i].types), "c10::Half")))

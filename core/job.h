@@ -53,6 +53,7 @@ typedef struct oc_job {
     int is_compiled;
     uint64_t low_precision_count; /* matrix products and convolutions in half or bfloat16 */
     int has_convolutions;
+    int has_shapes; /* "Input Dims" were recorded */
     uint64_t recurrent_count;     /* calls of LSTM, GRU and RNN */
 } oc_job;
 

@@ -251,6 +251,10 @@ static void warn_about_job(oc_plan *plan, const oc_session *session) {
         oc_warnings_add(&plan->warnings, "one_step", 1, OC_NO_OFFSET,
                         "the profile holds one optimizer step only: what later iterations find already there (optimizer state, last outputs) is partly "
                         "assumed; record three iterations");
+    if (!job->has_shapes)
+        oc_warnings_add(&plan->warnings, "no_shapes", 1, OC_NO_OFFSET,
+                        "the profile has no shapes, from which the batch size, frozen weights and some of CUDA's temporaries are told: the figures may be off by 5 %%; "
+                        "record with record_shapes=True");
     if (!job->parameter_bytes)
         oc_warnings_add(&plan->warnings, "no_parameters", 1, OC_NO_OFFSET,
                         "no parameters were found: the model was built before the profile began and nothing is trained in it, so its weights are missing in "
