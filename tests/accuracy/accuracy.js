@@ -76,6 +76,20 @@ function printErrors(items) {
   return table;
 }
 
+const TOOLS = ["xmem", "dnnmem", "schedtune", "llmem"];
+
+/** The other tools' published estimates of the same runs, each beside ours on the rows that it has. */
+function printTools(items) {
+  console.log("\n| tool | rows | median | 9 in 10 | within 3 % | ours on these: median | 9 in 10 | within 3 % |");
+  console.log("|---|---|---|---|---|---|---|---|");
+  for (const tool of TOOLS) {
+    const list = items.filter(({ row }) => !row.real_oom && row[tool]);
+    const theirs = figures(list.map(({ row }) => (row[tool] - row.ground) / row.ground)), ours = figures(list.map(({ error }) => error));
+    const cells = (of) => `${percent(of.median)} | ${percent(of.ninety, 1)} | ${percent(of.within3, 0)}`;
+    console.log(`| ${tool} | ${list.length} | ${cells(theirs)} | ${cells(ours)} |`);
+  }
+}
+
 /** Verdicts and capacities: jobs that would die when capped at our estimate, fits / OOM, minimum inside the measured bracket. */
 function printVerdicts(items) {
   const completed = items.filter(({ row }) => !row.real_oom);
@@ -106,6 +120,7 @@ function main([binary, shared, ...flags]) {
   const items = evaluate(binary, shared);
   if (flags.includes("--rows")) printRows(items);
   const table = printErrors(items);
+  printTools(items);
   const { wrong } = printVerdicts(items);
   const missed = Object.entries(FLOORS).filter(([group, floor]) => !(table[group].median <= floor));
   for (const [group, floor] of missed) console.error(`floor missed: median of ${group} is ${percent(table[group].median)} %, at most ${percent(floor)} % allowed`);
