@@ -35,6 +35,7 @@ enum {
     OC_CLASS_EXTREMUM = 1 << 25,    /* a reduction that also gives the index, if a dimension is named */
     OC_CLASS_EMBEDDING_BACKWARD = 1 << 27, /* inputs: gradient, indices; output: the table's gradient */
     OC_CLASS_ADDMM = 1 << 29,              /* inputs: bias, two matrices */
+    OC_CLASS_NO_RULE = 1 << 30,            /* CUDA does this with scratch of cub, thrust, cuFFT, cuSOLVER or cuSPARSE, whose size is not known here */
     OC_CLASS_INDEX_PUT = 1 << 28    /* inputs: self, list of indices, values, whether they are added */
 };
 

@@ -3,6 +3,7 @@
 
 #include "report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,6 +284,39 @@ static void warn_about_growth(oc_plan *plan, const oc_analysis *a, const oc_usag
                         "more iterations", (long long)last, (long long)before);
 }
 
+/* Operators whose CUDA kernels take scratch of a library: how many, the most frequent names, and what they made of the peak. */
+static void warn_about_missing_rules(oc_plan *plan, const oc_session *session, const oc_run *need) {
+    enum { NAMES = 4 };
+    const oc_analysis *a = &session->profiles[0]->analysis;
+    uint32_t names[NAMES] = {0}, count = 0, name_count = 0;
+    for (uint32_t i = 0; i < a->op_count; i++) {
+        if (!(a->own[i] & OC_CLASS_NO_RULE) || a->ops[i].at.start_ns < a->first_ns)
+            continue;
+        count++;
+        uint32_t k = 0;
+        while (k < name_count && names[k] != a->ops[i].name)
+            k++;
+        if (k == name_count && k < NAMES)
+            names[name_count++] = a->ops[i].name;
+    }
+    if (!count)
+        return;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; need->request_count && i <= need->peak_allocated_at; i++) {
+        const oc_tensor *tensor = &plan->tensors[plan->requests[i].tensor];
+        if (tensor->op != OC_NONE && (a->own[tensor->op] & OC_CLASS_NO_RULE))
+            bytes += plan->requests[i].bytes ? tensor->bytes : -tensor->bytes;
+    }
+    char list[NAMES * 40] = "";
+    for (uint32_t k = 0; k < name_count; k++) {
+        size_t length = strlen(list);
+        (void)snprintf(list + length, sizeof list - length, "%s%.30s", k ? ", " : "", oc_intern_text(&session->names, names[k], NULL));
+    }
+    oc_warnings_add(&plan->warnings, "no_rule", count, OC_NO_OFFSET,
+                    "CUDA does %s with scratch of its libraries, of unknown size, for which there is no rule; what they made is %.1f %% of the peak", list,
+                    need->peak.tensor_bytes ? 100 * (double)bytes / (double)need->peak.tensor_bytes : 0.0);
+}
+
 /* The settings for the run on a device with any amount of memory. */
 static oc_allocator_options without_limit(oc_allocator_options settings) {
     settings.fraction_bytes = OC_NO_LIMIT;
@@ -414,8 +448,10 @@ static oc_status answer(oc_session *session, oc_options *options, oc_arena *aren
     int64_t fraction_bytes = oc_options_allocator(options).fraction_bytes;
     if (fraction_bytes < findings.usable_bytes)
         findings.usable_bytes = fraction_bytes;
-    if (!findings.recording)
+    if (!findings.recording) {
         warn_about_growth(plan, &first->analysis, findings.need_usage, findings.need->request_count);
+        warn_about_missing_rules(plan, session, findings.need);
+    }
     oc_columns columns = {{NULL}, {0}};
     char *summary = NULL;
     if (oc_report_columns(&columns, &findings, arena))

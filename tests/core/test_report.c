@@ -463,6 +463,18 @@ static void warnings_have_code_count_and_offset(void) {
     close_job();
 }
 
+static void operators_without_a_rule_are_counted(void) {
+    open_job("10..11 note ProfilerStep#1\n20..30 op aten::sort dims=[[8]]\n  21 + values 3000\n40..50 op aten::sort dims=[[8]]\n  41 + indices 1000\n  52 - indices\n"
+             "60..70 op aten::_fft_r2c dims=[[8]]\n80..90 op aten::relu dims=[[8]]\n  85 + out 6000\n");
+    if (answer("{}")) {
+        STRING("warnings.0.code", "no_parameters");
+        STRING("warnings.1.code", "no_rule");
+        NUMBER("warnings.1.count", 3);
+        STRING("warnings.1.message", "CUDA does aten::sort, aten::_fft_r2c with scratch of its libraries, of unknown size, for which there is no rule; what they made is 33.3 % of the peak");
+    }
+    close_job();
+}
+
 static void names_are_json_again(void) {
     open_job("10..20 op say \\\"hi\\\" \\\\ \\u00e9\n  15 + a 100\n  5..30 module Caf\xc3\xa9_0\n");
     if (answer("{}")) {
@@ -618,7 +630,7 @@ static void the_catalogue_is_json(void) {
     oc_free_text(json);
 }
 
-CHECK_MAIN(CHECK_TEST(head_and_peak), CHECK_TEST(job_and_what_is_alive), CHECK_TEST(phases), CHECK_TEST(owners),
+CHECK_MAIN(CHECK_TEST(operators_without_a_rule_are_counted), CHECK_TEST(head_and_peak), CHECK_TEST(job_and_what_is_alive), CHECK_TEST(phases), CHECK_TEST(owners),
            CHECK_TEST(what_was_assumed), CHECK_TEST(a_card_with_room), CHECK_TEST(the_verdict_turns_at_the_band), CHECK_TEST(convolutions_and_near_misses_widen_the_band),
            CHECK_TEST(it_is_tight_if_the_cache_must_be_released), CHECK_TEST(out_of_memory), CHECK_TEST(two_profiles),
            CHECK_TEST(a_fixed_batch_is_no_buffer), CHECK_TEST(a_profile_without_a_training), CHECK_TEST(a_profile_of_nothing_but_scratch),
