@@ -6,7 +6,9 @@
 #include "error.h"
 #include "gpus.h"
 
-#define OC_CONTEXT_BYTES 367001600 /* bare CUDA context, 350 MiB: range 250 to 900 over cards and drivers (public reports) */
+#define OC_CONTEXT_BYTES 367001600      /* bare CUDA context and first kernels, 350 MiB: CUDA 12, lazy loading */
+#define OC_CONTEXT_LOW_BYTES 268435456  /* 256 MiB: RTX 3090, torch 2.7.1 cu128, bare (InvokeAI issue 9413) */
+#define OC_CONTEXT_HIGH_BYTES 603979776 /* 576 MiB: RTX 6000 Ada, torch 2.10 cu130, bare 426 (unsloth-zoo 1053), and 150 of kernels; too few reports to tell generations apart */
 #define OC_LIBRARY_BYTES 12582912  /* what libraries and kernels add after it: 0 to 36 MiB over the measured runs (xMem's data) */
 #define OC_LIBRARY_HIGH_BYTES 37748736
 #define OC_BELOW_BYTES 16777216       /* how far measured runs lie below the simulated peak where nothing else explains it: up to 14 MiB */

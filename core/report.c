@@ -553,6 +553,8 @@ static void write_all(writer *w, cJSON *root, const oc_columns *columns) {
     write_band(w, root);
     cJSON *outside = object(w, root, "outside");
     number(w, outside, "context_bytes", OC_CONTEXT_BYTES);
+    number(w, outside, "context_low_bytes", OC_CONTEXT_LOW_BYTES);
+    number(w, outside, "context_high_bytes", OC_CONTEXT_HIGH_BYTES);
     number(w, outside, "library_bytes", OC_LIBRARY_BYTES);
     write_gpu(w, root);
     write_job(w, root);

@@ -200,8 +200,8 @@ static void assume_allocator(oc_plan *plan, const oc_options *options) {
 static void assume_surroundings(oc_plan *plan, const oc_session *session, const oc_options *options) {
     const oc_job *job = &session->profiles[0]->job;
     assume_allocator(plan, options);
-    oc_assumptions_add(&plan->assumptions, "CUDA context %d MiB and libraries %d MiB beside the allocator: typical values, they differ by card and driver",
-                       OC_CONTEXT_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
+    oc_assumptions_add(&plan->assumptions, "CUDA context %d MiB (reports: %d to %d, with PyTorch before 1.13 over 1000) and libraries %d MiB beside the allocator: typical "
+                       "values, they differ by card and driver", OC_CONTEXT_BYTES >> 20, OC_CONTEXT_LOW_BYTES >> 20, OC_CONTEXT_HIGH_BYTES >> 20, OC_LIBRARY_BYTES >> 20);
     oc_assumptions_add(&plan->assumptions, "workspaces that cuDNN chooses for convolutions cannot be seen from a CPU and are not counted");
     if (!options->gpu && options->capacity_bytes)
         oc_assumptions_add(&plan->assumptions, "no GPU named: workspaces of a card of compute capability 8.x, and no buffers of reductions, which depend on the card");
@@ -290,8 +290,8 @@ static void warn_about_missing_rules(oc_plan *plan, const oc_session *session, c
     const oc_analysis *a = &session->profiles[0]->analysis;
     uint32_t names[NAMES] = {0}, count = 0, name_count = 0;
     for (uint32_t i = 0; i < a->op_count; i++) {
-        if (!(a->own[i] & OC_CLASS_NO_RULE) || a->ops[i].at.start_ns < a->first_ns)
-            continue;
+        if (!(a->own[i] & OC_CLASS_NO_RULE) || a->ops[i].at.start_ns < a->first_ns || oc_windows_find(&a->loads, a->ops[i].at.start_ns))
+            continue; /* what the DataLoader does stays on the host */
         count++;
         uint32_t k = 0;
         while (k < name_count && names[k] != a->ops[i].name)
