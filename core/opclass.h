@@ -39,6 +39,8 @@ enum {
     OC_CLASS_INDEX_PUT = 1 << 28    /* inputs: self, list of indices, values, whether they are added */
 };
 
+#define OC_CLASS_POINTWISE (UINT32_C(1) << 31) /* of several tensors, which it brings to a common type */
+
 uint32_t oc_opclass_of(const char *name);
 
 #endif

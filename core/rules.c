@@ -3,13 +3,15 @@
 
 enum { REACH_OF_CLONE = 3, FLOAT_BYTES = 4 };
 
-typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, HOST, ATTENTION_MATH, ATTENTION_STATISTICS, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
+typedef enum rule_index { RECORDED, SCRATCH, WRAPPED_NUMBER, CAST_INSIDE, HOST, ATTENTION_MATH, ATTENTION_STATISTICS, ATTENTION_FLASH, DROPOUT_MASK, RULE_COUNT } rule_index;
 
 static const oc_rule rules[] = {
     [RECORDED] = {"as recorded", "allocator logs of CUDA training steps: same tensors, order and lifetimes (PyTorch 2.6)"},
     [SCRATCH] = {"CPU scratch", "a block freed inside the operator that made it is the CPU kernel's workspace (oneDNN reorders, im2col, thread buffers)"},
     [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator, or its cast inside one; CUDA kernels take it as an argument "
                                           "(TensorIterator)"},
+    [CAST_INSIDE] = {"cast inside", "inputs brought to a common type by a pointwise operator, or to the accumulator's by a reduction, and gone with it: CUDA converts in registers "
+                                    "(gpu_kernel_with_dynamic_casting in native/cuda/Loops.cuh, Reduce.cuh; none of 320 in a CUDA log)"},
     [HOST] = {"host memory", "data sets that only the DataLoader reads, step counters of optimizers"},
     [ATTENTION_MATH] = {"attention without scores", "CUDA's memory-efficient kernel (_scaled_dot_product_efficient_attention) never makes the [batch, heads, L, S] tensors"},
     [ATTENTION_STATISTICS] = {"attention statistics", "in place of the softmax that the CPU keeps for backward: logsumexp, float [batch, heads, L up to a multiple of 32] "
@@ -29,12 +31,19 @@ static void drop(oc_decision *decision, rule_index rule) {
     decision->rule = (uint8_t)rule;
 }
 
-/* Whether the operator is a cast that another operator made for one of its inputs. */
-static int is_cast_inside(const oc_analysis *analysis, uint32_t op) {
+/* The operator that made the cast around `op` for one of its inputs, OC_NONE if there is no such cast or autograd made it. */
+static uint32_t find_casting(const oc_analysis *analysis, uint32_t op) {
     uint32_t cast = oc_analysis_find_around(analysis, op, OC_CLASS_CAST), around = cast == OC_NONE ? OC_NONE : analysis->ops[cast].at.parent;
     while (around != OC_NONE && (analysis->own[around] & OC_CLASS_CAST))
         around = analysis->ops[around].at.parent;
-    return around != OC_NONE && !(analysis->own[around] & OC_CLASS_NODE);
+    return around != OC_NONE && !(analysis->own[around] & OC_CLASS_NODE) ? around : OC_NONE;
+}
+
+/* Whether the block is a cast that lives and dies inside an operator whose CUDA kernel needs none. */
+static int is_cast_in_registers(const oc_analysis *analysis, const oc_block *block) {
+    const uint32_t around = block->op == OC_NONE ? OC_NONE : find_casting(analysis, block->op);
+    return around != OC_NONE && (analysis->own[around] & (OC_CLASS_POINTWISE | OC_CLASS_REDUCTION | OC_CLASS_VECTOR_NORM)) &&
+           block->death_ns <= analysis->ops[around].at.end_ns;
 }
 
 static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, const oc_job *job) {
@@ -44,8 +53,10 @@ static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, c
             drop(&decisions[i], SCRATCH);
         else if (job->roles[i] == OC_ROLE_HOST)
             drop(&decisions[i], HOST);
-        else if (block->bytes <= OC_SCALAR_BYTES && (block->op == OC_NONE || is_cast_inside(analysis, block->op)))
+        else if (block->bytes <= OC_SCALAR_BYTES && (block->op == OC_NONE || find_casting(analysis, block->op) != OC_NONE))
             drop(&decisions[i], WRAPPED_NUMBER);
+        else if (is_cast_in_registers(analysis, block))
+            drop(&decisions[i], CAST_INSIDE);
     }
 }
 

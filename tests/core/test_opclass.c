@@ -20,9 +20,9 @@ static void names_have_their_classes(void) {
         {"aten::mm", OC_CLASS_MATMUL},
         {"aten::bmm", OC_CLASS_MATMUL},
         {"aten::dropout", OC_CLASS_DROPOUT},
-        {"aten::mul", OC_CLASS_MUL},
-        {"aten::mul_", OC_CLASS_MUL_IN_PLACE},
-        {"aten::add", OC_CLASS_ADD},
+        {"aten::mul", OC_CLASS_MUL | OC_CLASS_POINTWISE},
+        {"aten::mul_", OC_CLASS_MUL_IN_PLACE | OC_CLASS_POINTWISE},
+        {"aten::add", OC_CLASS_ADD | OC_CLASS_POINTWISE},
         {"aten::_softmax", OC_CLASS_SOFTMAX},
         {"aten::_safe_softmax", OC_CLASS_SAFE_SOFTMAX},
         {"aten::clone", OC_CLASS_CLONE},
@@ -38,8 +38,8 @@ static void names_have_their_classes(void) {
         {"aten::linear", OC_CLASS_LINEAR},
         {"aten::layer_norm", OC_CLASS_NORM},
         {"aten::group_norm", OC_CLASS_NORM},
-        {"aten::maximum", OC_CLASS_MAXIMUM},
-        {"aten::lerp_", OC_CLASS_LERP_IN_PLACE},
+        {"aten::maximum", OC_CLASS_MAXIMUM | OC_CLASS_POINTWISE},
+        {"aten::lerp_", OC_CLASS_LERP_IN_PLACE | OC_CLASS_POINTWISE},
         {"aten::lstm", OC_CLASS_RECURRENT},
         {"aten::gru", OC_CLASS_RECURRENT},
         {"aten::rnn_tanh", OC_CLASS_RECURRENT},
@@ -56,7 +56,7 @@ static void names_have_their_classes(void) {
 
 static void other_names_have_none(void) {
     static const char *const names[] = {
-        "",    "aten::",         "aten::add_",       "aten::empty_",  "aten::native_dropout",           "aten::lerp",
+        "",    "aten::",         "aten::relu",       "aten::empty_",  "aten::native_dropout",           "aten::silu",
         "mul", "AddmmBackward0", "autograd::engine", "aten::softmax", "aten::embedding_backward", "aten::contiguous"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         check_context("%s", names[i]);

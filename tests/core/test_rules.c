@@ -77,6 +77,20 @@ static void casts_of_numbers_inside_an_operator_are_dropped(void) {
     close_picture();
 }
 
+/* bfloat16 with float, half summed in float: CUDA's kernels convert element by element. A cast that outlives the operator is real. */
+static void casts_to_a_common_type_are_dropped(void) {
+    open_picture("10..50 op aten::add_\n  15..30 op aten::to\n    16..29 op aten::_to_copy\n      20 + wide 4096\n  45 - wide\n"
+                 "60..90 op aten::sum\n  61..69 op aten::to\n    62..68 op aten::_to_copy\n      65 + float 8192\n  80 + out 64\n  85 - float\n"
+                 "100..150 op aten::mul\n  115..130 op aten::to\n    116..129 op aten::_to_copy\n      120 + kept 5000\n160 - kept\n"
+                 "200..250 op aten::linear\n  215..230 op aten::to\n    216..229 op aten::_to_copy\n      220 + autocast 6000\n  249 - autocast\n");
+    check_dropped(4096, 0, "cast inside");
+    check_dropped(8192, 0, "cast inside");
+    check_kept(64, 0);
+    check_kept(5000, 0);
+    check_kept(6000, 0);
+    close_picture();
+}
+
 /* Such as the copies of CopySlices: autograd's own code runs on every device. */
 static void what_a_backward_node_makes_itself_is_kept(void) {
     open_picture("100..200 op autograd::engine::evaluate_function:~CopySlices\n  110..190 op CopySlices\n    120 + copy 5000\n    130..150 op aten::mul\n"
@@ -325,7 +339,7 @@ static void without_memory_nothing_is_decided(void) {
     close_picture();
 }
 
-CHECK_MAIN(CHECK_TEST(the_table_is_complete), CHECK_TEST(scratch_is_dropped), CHECK_TEST(wrapped_numbers_are_dropped),
+CHECK_MAIN(CHECK_TEST(casts_to_a_common_type_are_dropped), CHECK_TEST(the_table_is_complete), CHECK_TEST(scratch_is_dropped), CHECK_TEST(wrapped_numbers_are_dropped),
            CHECK_TEST(casts_of_numbers_inside_an_operator_are_dropped),
            CHECK_TEST(what_a_backward_node_makes_itself_is_kept), CHECK_TEST(what_stays_on_the_host_is_dropped), CHECK_TEST(attention_never_makes_its_scores),
            CHECK_TEST(the_softmax_becomes_a_logsumexp), CHECK_TEST(a_softmax_that_is_not_saved_leaves_nothing),
