@@ -505,6 +505,29 @@ static uint32_t keep_process(const oc_trace *trace, uint32_t process, void *item
     return (uint32_t)kept;
 }
 
+/* Drops what begins behind the last memory event of a file that is cut off; items begin with their extent. */
+static uint32_t keep_before(int64_t cut_ns, void *items, uint32_t count, size_t item_bytes) {
+    char *bytes = items;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        oc_extent extent;
+        memcpy(&extent, bytes + i * item_bytes, sizeof extent);
+        if (extent.start_ns > cut_ns)
+            continue;
+        if (kept != i)
+            memcpy(bytes + kept * item_bytes, bytes + i * item_bytes, item_bytes);
+        kept++;
+    }
+    return kept;
+}
+
+/* Whether a cut left one whole iteration: a step, a mark and the next, or a backward pass where there is neither. */
+static int has_whole_iteration(const oc_analysis *analysis) {
+    const int64_t cut_ns = analysis->trace->cut_ns;
+    const oc_windows *ends = analysis->steps.count ? &analysis->steps : &analysis->passes;
+    return analysis->marks.count > 1 || (ends->count && ends->items[0].end_ns <= cut_ns);
+}
+
 static void widen(oc_analysis *analysis, const oc_extent *extent) {
     if (extent->start_ns < analysis->begin_ns)
         analysis->begin_ns = extent->start_ns;
@@ -546,6 +569,11 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
     uint32_t annotation_count = keep_process(trace, process, annotations, trace->annotations.count, sizeof(oc_span), thread_at);
     uint32_t memory_count =
         keep_process(trace, process, memory, trace->memory.count, sizeof(oc_memory_event), offsetof(oc_memory_event, thread));
+    if (trace->is_cut) {
+        analysis->op_count = keep_before(trace->cut_ns, analysis->ops, analysis->op_count, sizeof(oc_op));
+        analysis->module_count = keep_before(trace->cut_ns, analysis->modules, analysis->module_count, sizeof(oc_span));
+        annotation_count = keep_before(trace->cut_ns, annotations, annotation_count, sizeof(oc_span));
+    }
 
     uint32_t deepest = analysis->op_count > analysis->module_count ? analysis->op_count : analysis->module_count;
     uint32_t *stack = oc_arena_alloc(scratch, deepest + 1, sizeof *stack);
@@ -557,6 +585,8 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
     if (!read_annotations(analysis, names, annotations, annotation_count, arena) || !classify(analysis, arena, scratch) ||
         !link_forward(analysis, arena, scratch) || !find_passes(analysis, arena, scratch))
         return oc_error_set_memory(error);
+    if (trace->cut_ns != OC_NEVER && !has_whole_iteration(analysis))
+        return oc_trace_refuse_cut(trace, error);
     trim_steps(analysis);
     drop_idle_marks(analysis);
     analysis->op_modules = locate_ops(analysis, arena, scratch);

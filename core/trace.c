@@ -256,6 +256,7 @@ static int is_possible(const event *e) {
 
 /* Keeps what is of use; 0 if out of memory. */
 static int keep_event(oc_trace *trace, const event *e) {
+    trace->last_kind = OC_LAST_OTHER;
     if (e->is_frame)
         return 1;
     if (!is_possible(e)) {
@@ -266,8 +267,11 @@ static int keep_event(oc_trace *trace, const event *e) {
         return 1;
     }
     trace->has_fractions |= e->start_ns % 1000 != 0;
-    if (oc_text_equals(e->name, "[memory]"))
+    if (oc_text_equals(e->name, "[memory]")) {
+        trace->last_kind = OC_LAST_MEMORY;
+        trace->last_memory_ns = e->start_ns;
         return keep_memory(trace, e);
+    }
     if (!oc_text_equals(e->ph, "X"))
         return 1;
     int is_op = oc_text_equals(e->cat, "cpu_op") || oc_text_equals(e->cat, "Operator"); /* "Operator" until torch 1.11 */
@@ -278,6 +282,7 @@ static int keep_event(oc_trace *trace, const event *e) {
             trace->device_event_count++;
         return 1;
     }
+    trace->last_kind = is_module ? OC_LAST_OTHER : OC_LAST_OP;
     uint32_t thread = find_thread(trace, e);
     if (thread == OC_NONE)
         return 0;
@@ -436,6 +441,7 @@ oc_status oc_trace_open(oc_trace *trace, oc_arena *arena, oc_interner *names, oc
     trace->names = names;
     trace->error = error;
     trace->profile_memory = trace->record_shapes = trace->with_stack = -1;
+    trace->cut_ns = INT64_MAX;
     oc_json_reader_init(&trace->reader, arena, error);
     oc_list_init(&trace->ops, arena, sizeof(oc_op));
     oc_list_init(&trace->memory, arena, sizeof(oc_memory_event));
@@ -484,18 +490,26 @@ static oc_status finish_text(oc_trace *trace) {
             return status;
     }
     const oc_json_reader *reader = &trace->reader;
-    if (trace->unzip && !oc_inflate_is_complete(trace->unzip))
-        return oc_error_set(trace->error, OC_TRUNCATED, trace->unzip->input_bytes,
-                            "the gzip file is cut off after %llu bytes (inside its data, %llu events were read): copy it again, or record again and let "
-                            "the export finish",
-                            (unsigned long long)trace->unzip->input_bytes, (unsigned long long)reader->event_count);
-    if (reader->state == OC_JSON_AT_START)
+    const int is_gzip_cut = trace->unzip && !oc_inflate_is_complete(trace->unzip);
+    if (!is_gzip_cut && reader->state == OC_JSON_AT_START)
         return oc_error_set(trace->error, OC_EMPTY, OC_NO_OFFSET, "the file holds nothing but white space. %s", OC_HOW_TO_RECORD);
-    if (!oc_json_is_complete(reader))
-        return oc_error_set(trace->error, OC_TRUNCATED, reader->offset,
-                            "the file is cut off at byte %llu (%llu events were read): copy it again, or record again and let the export finish",
-                            (unsigned long long)reader->offset, (unsigned long long)reader->event_count);
-    return OC_OK;
+    if (!is_gzip_cut && oc_json_is_complete(reader))
+        return OC_OK;
+    trace->cut_offset = is_gzip_cut ? trace->unzip->input_bytes : reader->offset;
+    trace->is_cut = trace->memory.count && !trace->device_memory.count && trace->last_kind != OC_LAST_OP;
+    if (trace->is_cut && trace->last_kind == OC_LAST_MEMORY)
+        trace->cut_ns = trace->last_memory_ns;
+    return trace->is_cut ? OC_OK : oc_trace_refuse_cut(trace, trace->error);
+}
+
+oc_status oc_trace_refuse_cut(const oc_trace *trace, oc_error *error) {
+    const unsigned long long offset = trace->cut_offset, count = trace->reader.event_count;
+    if (trace->unzip && !oc_inflate_is_complete(trace->unzip))
+        return oc_error_set(error, OC_TRUNCATED, offset,
+                            "the gzip file is cut off after %llu bytes (inside its data, %llu events were read): copy it again, or record again and let "
+                            "the export finish", offset, count);
+    return oc_error_set(error, OC_TRUNCATED, offset,
+                        "the file is cut off at byte %llu (%llu events were read): copy it again, or record again and let the export finish", offset, count);
 }
 
 static oc_status check_kind(oc_trace *trace) {
@@ -550,6 +564,11 @@ oc_status oc_trace_finish(oc_trace *trace) {
         status = check_kind(trace);
     if (status != OC_OK)
         return status;
+    if (trace->is_cut)
+        oc_warnings_add(&trace->warnings, "truncated", 1, trace->cut_offset,
+                        trace->cut_ns == INT64_MAX ? "the file is cut off at byte %llu, behind its memory events: names of modules may be missing"
+                                                   : "the file is cut off at byte %llu, inside its memory events: only what was recorded before the last of them is used",
+                        (unsigned long long)trace->cut_offset);
     if (trace->unzip && trace->unzip->trailing_bytes)
         oc_warnings_add(&trace->warnings, "gzip_trailing_bytes", trace->unzip->trailing_bytes, OC_NO_OFFSET,
                         "%llu bytes after the end of the gzip data were ignored", (unsigned long long)trace->unzip->trailing_bytes);

@@ -102,6 +102,11 @@ typedef struct oc_trace {
     char *repair;           /* buffer for one repaired event */
     size_t repair_capacity;
     int has_fractions;      /* some time is no whole microsecond */
+    enum { OC_LAST_OTHER, OC_LAST_OP, OC_LAST_MEMORY } last_kind; /* of the events read so far; a thread's operators come before its memory events */
+    int64_t last_memory_ns;
+    int is_cut;             /* the file ends too early, but its memory events can be used */
+    uint64_t cut_offset;
+    int64_t cut_ns;         /* memory events after it are missing; INT64_MAX: none of them */
     oc_metadata metadata;
     oc_warnings warnings;
 } oc_trace;
@@ -112,7 +117,11 @@ oc_status oc_trace_open(oc_trace *trace, oc_arena *arena, oc_interner *names, oc
 /* The next bytes of the file, cut anywhere. */
 oc_status oc_trace_feed(oc_trace *trace, const uint8_t *bytes, size_t length);
 
-/* The end of the file: OC_OK if the file is a CPU profile with memory events, else the error that says what it is. */
+/* The end of the file: OC_OK if the file is a CPU profile with memory events, else the error that says what it is. A file that is cut off
+ * passes if it has some: whether they are enough shows in oc_analyze. */
 oc_status oc_trace_finish(oc_trace *trace);
+
+/* The error for a file that is cut off too early. */
+oc_status oc_trace_refuse_cut(const oc_trace *trace, oc_error *error);
 
 #endif

@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { CASES, SURVIVORS, example } from "./cases.js";
 import { cli, estimate, examples, openSession } from "./run.js";
 
@@ -54,6 +55,15 @@ for (const { name, make, code, loses } of SURVIVORS) {
     assert.ok(!loses || result.job.batch_size === 4);
   });
 }
+
+test("cut off inside the last iteration's memory events: the iterations before it tell the same need", () => {
+  const whole = gunzipSync(example("cnn-b4.json.gz"));
+  const result = estimate(write([whole.subarray(0, whole.lastIndexOf('"[memory]"') - 20000)], "cut in memory"));
+  assert.deepEqual(result.need, expected.need);
+  assert.deepEqual(result.job.gradient_bytes, expected.job.gradient_bytes);
+  assert.deepEqual(result.warnings.map(({ code }) => code), ["truncated"]);
+  assert.match(result.warnings[0].message, /^the file is cut off at byte \d+, inside its memory events: only what was recorded before the last of them is used$/);
+});
 
 test("a folder, a missing file, a file without permission", (context) => {
   assert.match(cli(["estimate", folder]).stderr, /^oomcast: .+: Is a directory\n$/);

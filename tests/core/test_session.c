@@ -287,8 +287,16 @@ static void errors_name_profile_place_and_event(void) {
     CHECK_EQ_TEXT(error->name, "syntax");
     oc_session_close(session);
     session = oc_session_open(0); /* the end of the first profile is its own */
-    CHECK_EQ_I64(oc_session_feed(session, text, strlen(text) / 2), OC_OK);
+    CHECK_EQ_I64(oc_session_feed(session, text, strlen(text) / 8), OC_OK);
     CHECK_EQ_I64(oc_session_next_profile(session), OC_TRUNCATED);
+    CHECK_EQ_I64(oc_session_error(session)->profile, 0);
+    CHECK_EQ_U64(oc_session_error(session)->byte_offset, strlen(text) / 8);
+    oc_session_close(session);
+    session = oc_session_open(0); /* memory events, but of no whole iteration: that shows at the end */
+    CHECK_EQ_I64(oc_session_feed(session, text, strlen(text) / 2), OC_OK);
+    CHECK_EQ_I64(oc_session_next_profile(session), OC_OK);
+    CHECK_EQ_I64(oc_session_feed(session, text, strlen(text)), OC_OK);
+    CHECK_EQ_I64(oc_session_finish(session), OC_TRUNCATED);
     CHECK_EQ_I64(oc_session_error(session)->profile, 0);
     CHECK_EQ_U64(oc_session_error(session)->byte_offset, strlen(text) / 2);
     oc_session_close(session);
