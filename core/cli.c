@@ -17,7 +17,8 @@
 #include <strings.h>
 #include <time.h>
 
-enum { EXIT_FITS = 0, EXIT_OOM = 1, EXIT_TROUBLE = 2, CHUNK_BYTES = 1 << 20, FILE_LIMIT = 2 };
+enum { EXIT_FITS = 0, EXIT_OOM = 1, EXIT_TROUBLE = 2, FILE_LIMIT = 2 };
+enum { CHUNK_BYTES = 64 << 10 }; /* what the kernel copies stays in the cache for the reader: 1 MiB is a fifth slower */
 
 static const char usage[] =
     "oomcast " OC_VERSION ": will this PyTorch job fit, and why (not)?\n"

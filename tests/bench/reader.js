@@ -1,5 +1,6 @@
-// Reader speed and memory in one run on one machine: the native program and the wasm core (in Node) beside gunzip and JSON.parse of a
-// valid twin of the same text. Prints a table; asserts nothing, machines are noisy.
+// Reader speed and memory in one run on one machine: the native program and the wasm core (in Node) beside gunzip, and JSON.parse, Python's json and
+// simdjson's on-demand scan of a valid twin of the same text. Prints a table; asserts nothing, machines are noisy. g++, libsimdjson-dev and python3
+// are installed by tests/run.sh; what is missing is left out.
 // Usage: node reader.js [PROFILE.json.gz]; default: the 341 MB one of ../shared, else a bundled example repeated.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -71,8 +72,24 @@ function residentBytes(path) {
   return error ? NaN : Number(stderr) * 1024;
 }
 
+/** Seconds of a command that measures itself and prints JSON; undefined where it cannot run. */
+function measured(command, args) {
+  const { stdout, status } = spawnSync(command, args, { encoding: "utf8" });
+  return status === 0 ? JSON.parse(stdout).seconds : undefined;
+}
+
 const twin = validTwin(text);
 const parse = best(() => JSON.parse(twin));
+const [twinPath, scanner] = [join(folder, "twin.json"), join(folder, "simdjson")];
+writeFileSync(twinPath, twin);
+const python = measured("python3", ["-c", `import json, sys, time
+text = open(sys.argv[1]).read()
+start = time.perf_counter()
+json.loads(text)
+print(json.dumps({"seconds": time.perf_counter() - start}))`, twinPath]);
+const source = new URL("reader_simdjson.cpp", import.meta.url).pathname;
+const isBuilt = spawnSync("g++", ["-O3", "-march=native", "-std=c++17", source, "-o", scanner, "-lsimdjson"]).status === 0;
+const simdjson = isBuilt ? measured(scanner, [twinPath, String(ROUNDS)]) : undefined;
 const gunzip = best(() => gunzipSync(zipped));
 const plain = native(plainPath), gz = native(zippedPath);
 const wasmPlain = best(() => readByWasm(text)), wasmGz = best(() => readByWasm(zipped));
@@ -85,6 +102,8 @@ const row = (name, seconds, base, peak) => console.log(`| ${name} | ${(mb / seco
 console.log(`${mb.toFixed(0)} MB of JSON in ${(zipped.length / 1e6).toFixed(1)} MB of gzip, ${facts.events} events; best of ${ROUNDS}; whole reading and analysis\n`);
 console.log("| reader | MB/s of JSON | million events/s | times JSON.parse of the same text | peak MB |\n|---|---|---|---|---|");
 row("JSON.parse (text in memory)", parse, parse);
+if (python) row("Python's json.loads (text in memory)", python, parse);
+if (simdjson) row("simdjson, on-demand scan (text in memory)", simdjson, parse);
 row("oomcast, native, plain", plain.read_seconds, parse, plain.session_peak_bytes);
 row("oomcast, wasm in Node, plain", wasmPlain, parse, engine.memoryBytes);
 console.log("\n| reader | MB/s of JSON | million events/s | times gunzip + JSON.parse | peak MB |\n|---|---|---|---|---|");

@@ -41,6 +41,8 @@ export const CASES = [
     message: "not valid JSON at byte 1 (found 't' where a key or value should begin): this is no file that torch.profiler wrote" },
   { name: "trace without operators", make: () => [bytes('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 1}]}')],
     message: `this trace has no CPU operators of PyTorch in it (1 events, 1 of a GPU). ${HOW}` },
+  { name: "keys without their opening quotes (pytorch 33961)", make: () => [bytes(text("cnn-b4.json.gz").replaceAll('"tid":', 'tid":'))],
+    message: /^\d+ of \d+ events are no valid JSON, the first at byte \d+, and the others hold no CPU operators: this is no file that torch\.profiler wrote$/ },
   { name: "GPU profile without totals", make: () => [bytes(text("cnn-b4.json.gz").replaceAll('"Device Type": 0', '"Device Type": 1').replaceAll('"Total Allocated"', '"Total"'))],
     message: /^this profile was recorded on a GPU and its \d+ memory events have no addresses or totals \(torch 1\.11 and older\): record with a newer torch, or the same job on the CPU\. / },
   { name: "no memory events", make: () => [without("cnn-b4.json.gz", (event) => event.includes("[memory]"))].map((b) => bytes(b.toString("latin1").replace('"profile_memory": 1,', ""))),
@@ -65,6 +67,12 @@ export const CASES = [
   { name: "second file is no profile", make: () => [example("cnn-b4.json.gz"), bytes("hello")], file: 1, message: `this is plain text, not a profile. ${HOW}` },
 ];
 
+function changed(before, change) {
+  const after = change(before);
+  if (after === before) throw new Error("this case changes nothing");
+  return bytes(after);
+}
+
 /** Profiles that are odd but must load, with the code of their warning; their figures equal those of the profile they were made of. */
 export const SURVIVORS = [
   { name: "plain JSON", make: () => gunzipSync(example("cnn-b4.json.gz")) },
@@ -77,6 +85,19 @@ export const SURVIVORS = [
   { name: "indented by another tool", make: () => Buffer.from(JSON.stringify(JSON.parse(gunzipSync(example("cnn-b4.json.gz"))), null, 4)) },
   { name: "array form", make: () => Buffer.from(JSON.stringify(JSON.parse(gunzipSync(example("cnn-b4.json.gz"))).traceEvents)), loses: "metadata" },
   { name: "events in another order", make: () => { const p = JSON.parse(gunzipSync(example("cnn-b4.json.gz"))); p.traceEvents.reverse(); return Buffer.from(JSON.stringify(p)); } },
+  // public reports, by their numbers in pytorch (p) and kineto (k)
+  ...[
+    ["a Windows path as traceName (k617)", (t) => t.replace(/"traceName": "[^"]*"/, () => '"traceName": "C:\\Users\\x\\trace.json"')],
+    ["Windows paths in a call stack (p60187)", (t) => t.replace(/("name": "aten::conv2d"[^]*?"args": \{)/, (head) => `${head}\n      "Call stack": "C:\\Users\\x\\train.py(3): step",`)],
+    ["memory events as operators (p71417)", (t) => t.replaceAll('"cat": "cpu_instant_event"', '"cat": "cpu_op"')],
+    ["memory events without a category (1.9)", (t) => t.replaceAll('"cat": "cpu_instant_event", ', "")],
+    ["\"Input dims\" (1.8)", (t) => t.replaceAll('"Input Dims"', '"Input dims"')],
+    ["ids as texts", (t) => t.replaceAll(/"(pid|tid)": (\d+)/g, '"$1": "$2"')],
+    ["times as texts", (t) => t.replaceAll(/"(ts|dur)": ([\d.]+)/g, '"$1": "$2"')],
+    ["Windows line ends", (t) => t.replaceAll("\n", "\r\n")],
+    ["tabs", (t) => t.replaceAll("\n    ", "\n\t\t")],
+    ["an event whose time is NaN", (t) => t.replace('"traceEvents": [\n', '"traceEvents": [\n  {\n    "ph": "X", "cat": "python_function", "name": "x", "pid": 1, "tid": 0,\n    "ts": NaN\n  },\n')],
+  ].map(([name, change]) => ({ name, make: () => changed(text("cnn-b4.json.gz"), change) })),
   ...[
     ["control bytes in a python frame", "a\x01b\x02c", "damaged_frame"],
     ["cut UTF-8 in a python frame", "a\xf0\x9f", "damaged_frame"],
