@@ -26,18 +26,23 @@ static const char *find_byte(const char *at, char byte, const char *end) {
 }
 #endif
 
+/* Eight bytes at once, each in its place of a word: the high bit of every byte that is below `limit` (up to 128), if none has its own high bit
+ * set; bytes above the first hit may be wrong. */
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGH_BITS (ONES << 7)
+
+static inline uint64_t load_word(const char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline uint64_t below(uint64_t word, uint64_t limit) {
+    return (word - ONES * limit) & ~word & HIGH_BITS;
+}
+
 static int is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-int oc_text_equals(oc_text text, const char *word) {
-    size_t length = strlen(word);
-    return text.length == length && memcmp(text.data, word, length) == 0;
-}
-
-int oc_text_starts_with(oc_text text, const char *prefix) {
-    size_t length = strlen(prefix);
-    return text.length >= length && memcmp(text.data, prefix, length) == 0;
 }
 
 /* ---- reader ---- */
@@ -342,6 +347,10 @@ static int read_string(oc_json_cursor *cursor, oc_text *text, int *is_escaped) {
     const char *start = ++cursor->at;
     *is_escaped = 0;
     for (const char *at = start; at < cursor->end; at++) {
+        while (cursor->end - at >= 8 && !(below(load_word(at) ^ ONES * '"', 1) | below(load_word(at) ^ ONES * '\\', 1)))
+            at += 8;
+        if (at == cursor->end)
+            return 0;
         if (*at == '"') {
             text->data = start;
             text->length = (size_t)(at - start);
@@ -517,6 +526,11 @@ static size_t utf8_length(const unsigned char *at, const unsigned char *end) {
 int oc_json_is_clean(oc_text text) {
     const unsigned char *at = (const unsigned char *)text.data, *end = at + text.length;
     while (at < end) {
+        const uint64_t word = end - at >= 8 ? load_word((const char *)at) : HIGH_BITS;
+        if (!((word & HIGH_BITS) | below(word, 0x20))) {
+            at += 8;
+            continue;
+        }
         size_t length = utf8_length(at, end);
         if (length == 0 || at[0] < 0x20)
             return 0;

@@ -15,6 +15,8 @@
 #include "arena.h"
 #include "error.h"
 
+#include <string.h>
+
 typedef struct oc_text {
     const char *data;
     size_t length;
@@ -110,7 +112,15 @@ size_t oc_json_clean(oc_text text, char *out, size_t capacity, int *damage);
 /* 1 if the bytes are UTF-8 without control characters. */
 int oc_json_is_clean(oc_text text);
 
-int oc_text_equals(oc_text text, const char *word);
-int oc_text_starts_with(oc_text text, const char *prefix);
+/* Here, so that a comparison with a literal is one of a few words. */
+static inline int oc_text_equals(oc_text text, const char *word) {
+    const size_t length = strlen(word);
+    return text.length == length && memcmp(text.data, word, length) == 0;
+}
+
+static inline int oc_text_starts_with(oc_text text, const char *prefix) {
+    const size_t length = strlen(prefix);
+    return text.length >= length && memcmp(text.data, prefix, length) == 0;
+}
 
 #endif

@@ -42,12 +42,14 @@ bash tests/bench/allocator.sh
 if [ -d ../shared/truth ]; then
   say "accuracy against measured GPU runs"
   bash tests/accuracy/run
-  say "reader beside JSON.parse"
+  say "reader beside other readers, in Node and Chromium"
   node tests/bench/reader.js
+  node tests/bench/reader_chromium.js
 elif [ -n "${OOMCAST_NEEDS_SHARED:-}" ]; then
   fail "../shared is missing: the accuracy test needs it"
 else
   say "skipped: accuracy (needs the measured runs in ../shared)"
   node tests/bench/reader.js
+  node tests/bench/reader_chromium.js
 fi
 say "all tests passed"

@@ -3,34 +3,16 @@
 // are installed by tests/run.sh; what is missing is left out.
 // Usage: node reader.js [PROFILE.json.gz]; default: the 341 MB one of ../shared, else a bundled example repeated.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { Engine } from "../../wasm/engine.js";
-import { CLI, examples } from "../cli/run.js";
+import { CLI } from "../cli/run.js";
+import { profile, validTwin } from "./profile.js";
 
 const WASM = process.env.OOMCAST_WASM ?? new URL("../../build/site/wasm/oomcast.wasm", import.meta.url).pathname;
-const BIG = new URL("../../../shared/profiles/big/naive-distilgpt2.json.gz", import.meta.url).pathname;
 const ROUNDS = 3;
-
-/** The example with its events repeated by python frames until it has about `bytes` bytes. */
-function repeated(bytes) {
-  const text = gunzipSync(readFileSync(examples("transformer-b4.json.gz")[0])).toString();
-  const frame = (i) => `  {\n    "ph": "X", "cat": "python_function", "name": "torch/nn/modules/module.py(${i}): _call_impl", "pid": 1, "tid": 1,\n` +
-    `    "ts": ${5e12 + i}.000, "dur": 2.000,\n    "args": {\n      "Python parent id": ${i}, "Python id": ${i + 1}, "Ev Idx": ${1e6 + i}\n    }\n  },\n`;
-  const parts = [];
-  for (let i = 0, length = text.length; length < bytes; i++) length += parts[parts.push(frame(i)) - 1].length;
-  return Buffer.from(text.replace('"traceEvents": [\n', () => `"traceEvents": [\n${parts.join("")}`));
-}
-
-/** The same text as valid JSON: bad bytes replaced one for one. */
-function validTwin(text) {
-  const bytes = Buffer.from(text);
-  for (let i = 0; i < bytes.length; i++) if ((bytes[i] < 0x20 && bytes[i] !== 0x0a) || bytes[i] >= 0x80) bytes[i] = 0x3f;
-  return bytes.toString("latin1").replace(/("cat": "python_function", "name": ")([^\n]*)(", "pid")/g, (_, before, name, after) =>
-    before + name.replace(/["\\]/g, "?") + after);
-}
 
 function best(action) {
   let seconds = Infinity;
@@ -42,7 +24,7 @@ function best(action) {
   return seconds;
 }
 
-const zipped = process.argv[2] ? readFileSync(process.argv[2]) : existsSync(BIG) ? readFileSync(BIG) : gzipSync(repeated(120e6), { level: 6 });
+const zipped = profile(process.argv[2]);
 const text = gunzipSync(zipped);
 const folder = mkdtempSync(join(tmpdir(), "oomcast-bench-"));
 const [zippedPath, plainPath] = [join(folder, "p.json.gz"), join(folder, "p.json")];
