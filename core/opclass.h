@@ -31,12 +31,12 @@ enum {
     OC_CLASS_RECURRENT = 1 << 22,   /* cuDNN does this on CUDA in one piece */
     OC_CLASS_REDUCTION = 1 << 23,   /* gpu_reduce_kernel does this on CUDA; inputs: x, the dimensions (none: all) */
     OC_CLASS_VECTOR_NORM = 1 << 24, /* a reduction too; inputs: x, order, the dimensions */
-    OC_CLASS_CAST = 1 << 26,        /* to another type or device */
     OC_CLASS_EXTREMUM = 1 << 25,    /* a reduction that also gives the index, if a dimension is named */
+    OC_CLASS_CAST = 1 << 26,        /* to another type or device */
     OC_CLASS_EMBEDDING_BACKWARD = 1 << 27, /* inputs: gradient, indices; output: the table's gradient */
-    OC_CLASS_ADDMM = 1 << 29,              /* inputs: bias, two matrices */
-    OC_CLASS_NO_RULE = 1 << 30,            /* CUDA does this with scratch of cub, thrust, cuFFT, cuSOLVER or cuSPARSE, whose size is not known here */
-    OC_CLASS_INDEX_PUT = 1 << 28    /* inputs: self, list of indices, values, whether they are added */
+    OC_CLASS_INDEX_PUT = 1 << 28,   /* inputs: self, list of indices, values, whether they are added */
+    OC_CLASS_ADDMM = 1 << 29,       /* inputs: bias, two matrices */
+    OC_CLASS_NO_RULE = 1 << 30      /* CUDA does this with scratch of cub, thrust, cuFFT, cuSOLVER or cuSPARSE, whose size is not known here */
 };
 
 #define OC_CLASS_POINTWISE (UINT32_C(1) << 31) /* of several tensors, which it brings to a common type */
