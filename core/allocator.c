@@ -11,7 +11,7 @@ enum { SMALL, LARGE, POOL_COUNT, NO_RANGE = 0, RANGE_LIMIT = 65535 };
 /* The simulation's own addresses; when all have been given out it begins anew among those that are free again. */
 #define LOWEST_ADDRESS OC_SCRIPT_ADDRESSES
 #define HIGHEST_ADDRESS ((uint64_t)1 << 63)
-#define RANGES_BYTES ((int64_t)1 << 57) /* addresses of all ranges together: what x86-64 has in five levels */
+#define RANGES_BYTES ((int64_t)1 << 52) /* addresses of all ranges together: more than any GPU has (47 to 49 bits) */
 
 /* An expandable segment: addresses for one pool and stream, backed by pages as they are needed. */
 typedef struct range {
@@ -50,7 +50,7 @@ struct oc_allocator {
     uint32_t retry_count, oom_count;
     int64_t released_bytes;
     range *ranges; /* number 0 is none; a dropped one has no pages and its number is used again */
-    uint32_t range_limit, range_count;
+    uint32_t range_limit, range_count, free_range; /* no number below free_range is free */
     event *events; /* in the order in which they were recorded */
     uint32_t event_limit, event_count;
     stream_use *uses; /* number 0 is none */
@@ -59,7 +59,7 @@ struct oc_allocator {
     uint64_t next_address;        /* 0: none was set */
     int64_t next_taken_bytes;
     int is_next_overlapping;
-    oc_index presets;             /* blocks of oc_allocator_add_block, by address, as in `places`; given up once any block is gone */
+    oc_index presets;             /* blocks of oc_allocator_add_block, by address, as in `places` */
     oc_arena *arena;
 };
 
@@ -109,7 +109,7 @@ void oc_allocator_reset(oc_allocator *a, const oc_allocator_options *options, in
     a->usage = (oc_usage){0, 0, 0};
     a->active_bytes = a->released_bytes = 0;
     a->retry_count = a->oom_count = 0;
-    a->range_count = a->use_count = 1;
+    a->range_count = a->free_range = a->use_count = 1;
     a->event_count = 0;
     a->next_address = 0;
     memset(&a->presets, 0, sizeof a->presets);
@@ -159,8 +159,17 @@ static uint32_t cut(oc_allocator *a, uint32_t number, int64_t size) {
     return rest_number;
 }
 
+static uint32_t place_before(const oc_allocator *a, const oc_index *places, uint64_t address);
+
+static void drop_place(oc_allocator *a, oc_index *places, uint32_t place) {
+    oc_blocks_remove(&a->blocks, places, place);
+    oc_blocks_drop(&a->blocks, place);
+}
+
 static void drop_block(oc_allocator *a, uint32_t number) {
-    a->presets.roots[0] = OC_NO_BLOCK;
+    const uint32_t preset = a->presets.roots[0] == OC_NO_BLOCK ? OC_NO_BLOCK : place_before(a, &a->presets, chunk(a, number)->address + 1);
+    if (preset != OC_NO_BLOCK && chunk(a, preset)->next == number)
+        drop_place(a, &a->presets, preset);
     oc_blocks_drop(&a->blocks, number);
 }
 
@@ -368,8 +377,7 @@ static void drop_chain(oc_allocator *a, uint32_t number) {
         chunk(a, first->next)->previous = first->previous;
     uint32_t place = place_before(a, &a->places, first->address + 1);
     OC_ASSERT(place != OC_NO_BLOCK && chunk(a, place)->next == number);
-    oc_blocks_remove(&a->blocks, &a->places, place);
-    oc_blocks_drop(&a->blocks, place);
+    drop_place(a, &a->places, place);
     drop_block(a, number);
 }
 
@@ -385,9 +393,10 @@ static void release_segment(oc_allocator *a, uint32_t number) {
 /* Addresses for a pool and stream, nothing mapped. OC_NO_BLOCK if there are too many (CUDA runs out of addresses before) or host
  * memory ran out. */
 static uint32_t add_range(oc_allocator *a, int pool, uint64_t stream, int *is_out_of_host) {
-    uint32_t number = 1;
+    uint32_t number = a->free_range;
     while (number < a->range_count && a->ranges[number].page_bytes)
         number++;
+    a->free_range = number;
     if (number == RANGE_LIMIT || number > RANGES_BYTES / a->options.range_bytes)
         return OC_NO_BLOCK;
     range *ranges = make_room(a->arena, a->ranges, number + 1, &a->range_limit, sizeof *ranges);
@@ -487,6 +496,7 @@ static void drop_empty_ranges(oc_allocator *a) {
         next = chunk(a, number)->next;
         if (chunk(a, number)->state == OC_STATE_UNMAPPED && chunk(a, number)->right == OC_NO_BLOCK) {
             a->ranges[chunk(a, number)->range].page_bytes = 0;
+            a->free_range = chunk(a, number)->range < a->free_range ? chunk(a, number)->range : a->free_range;
             oc_blocks_remove(&a->blocks, &a->unmapped[chunk(a, number)->pool], number);
             drop_chain(a, number);
         }
@@ -859,7 +869,9 @@ oc_preset oc_allocator_add_block(oc_allocator *a, uint32_t tensor, uint64_t addr
     }
     if (block_bytes < chunk(a, number)->size)
         insert_free(a, cut(a, number, block_bytes));
-    add_place(a, &a->presets, number, address, block_bytes);
+    const uint32_t preset = place_before(a, &a->presets, address + 1); /* of a block that was there before and was freed */
+    if (preset == OC_NO_BLOCK || chunk(a, preset)->next != number)
+        add_place(a, &a->presets, number, address, block_bytes);
     a->block_of[tensor] = number;
     a->bytes_of[tensor] = bytes;
     a->usage.tensor_bytes += bytes;

@@ -521,11 +521,25 @@ static uint32_t keep_before(int64_t cut_ns, void *items, uint32_t count, size_t 
     return kept;
 }
 
-/* Whether a cut left one whole iteration: a step, a mark and the next, or a backward pass where there is neither. */
-static int has_whole_iteration(const oc_analysis *analysis) {
-    const int64_t cut_ns = analysis->trace->cut_ns;
+/* Whether a cut left one whole iteration. Annotations come before memory events, so all of them are known: the second mark or fetch begins the next
+ * iteration; without them two steps, as the first may be one of two optimizers. */
+static int has_whole_iteration(const oc_analysis *analysis, int64_t cut_ns) {
+    const oc_windows *begins[] = {&analysis->marks, &analysis->loads};
+    if (analysis->steps.count && !analysis->passes.count) /* the backward passes are on a thread that is missing */
+        return 0;
+    for (size_t i = 0; i < 2; i++)
+        if (begins[i]->count > 1)
+            return begins[i]->items[1].start_ns <= cut_ns;
     const oc_windows *ends = analysis->steps.count ? &analysis->steps : &analysis->passes;
-    return analysis->marks.count > 1 || (ends->count && ends->items[0].end_ns <= cut_ns);
+    const uint32_t wanted = analysis->steps.count == 1 ? 1 : 2;
+    return ends->count >= wanted && ends->items[wanted - 1].end_ns <= cut_ns;
+}
+
+static void drop_later_windows(oc_analysis *analysis, int64_t cut_ns) {
+    oc_windows *groups[] = {&analysis->steps, &analysis->zeros, &analysis->loads, &analysis->marks};
+    for (size_t group = 0; group < 4; group++)
+        while (groups[group]->count && groups[group]->items[groups[group]->count - 1].start_ns > cut_ns)
+            groups[group]->count--;
 }
 
 static void widen(oc_analysis *analysis, const oc_extent *extent) {
@@ -572,7 +586,6 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
     if (trace->is_cut) {
         analysis->op_count = keep_before(trace->cut_ns, analysis->ops, analysis->op_count, sizeof(oc_op));
         analysis->module_count = keep_before(trace->cut_ns, analysis->modules, analysis->module_count, sizeof(oc_span));
-        annotation_count = keep_before(trace->cut_ns, annotations, annotation_count, sizeof(oc_span));
     }
 
     uint32_t deepest = analysis->op_count > analysis->module_count ? analysis->op_count : analysis->module_count;
@@ -585,8 +598,9 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
     if (!read_annotations(analysis, names, annotations, annotation_count, arena) || !classify(analysis, arena, scratch) ||
         !link_forward(analysis, arena, scratch) || !find_passes(analysis, arena, scratch))
         return oc_error_set_memory(error);
-    if (trace->cut_ns != OC_NEVER && !has_whole_iteration(analysis))
+    if (trace->cut_ns != OC_NEVER && !has_whole_iteration(analysis, trace->cut_ns))
         return oc_trace_refuse_cut(trace, error);
+    drop_later_windows(analysis, trace->cut_ns);
     trim_steps(analysis);
     drop_idle_marks(analysis);
     analysis->op_modules = locate_ops(analysis, arena, scratch);

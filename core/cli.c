@@ -472,24 +472,46 @@ static int write_csv(const oc_session *session, const char *path) {
     return (is_stdout ? fflush(file) : fclose(file)) != 0 || has_failed ? trouble(path, "could not be written") : EXIT_FITS;
 }
 
+/* The allocator options but for the fraction, which a script without a capacity cannot have. */
+static void write_conf(FILE *file, const char *conf) {
+    enum { CONF_LIMIT = 400 }; /* of the core */
+    static const char fraction[] = "per_process_memory_fraction:";
+    char copy[CONF_LIMIT];
+    size_t length = 0;
+    for (; *conf && length < sizeof copy - 1; conf++)
+        if (*conf != ' ' && *conf != '\t')
+            copy[length++] = *conf;
+    copy[length] = 0;
+    const char *before = "config alloc_conf ", *end;
+    for (const char *pair = copy; *pair; pair = *end ? end + 1 : end) {
+        int depth = 0;
+        for (end = pair; *end && (*end != ',' || depth > 0); end++)
+            depth += (*end == '[') - (*end == ']');
+        if (end == pair || strncmp(pair, fraction, sizeof fraction - 1) == 0)
+            continue;
+        fprintf(file, "%s%.*s", before, (int)(end - pair), pair);
+        before = ",";
+    }
+    if (*before == ',')
+        fputc('\n', file);
+}
+
 /* The requests and settings; capacity and memory fraction are left out, so that all of them are served. */
 static int write_ops(const oc_session *session, const arguments *a) {
-    FILE *file = fopen(a->ops, "w");
+    cJSON *result = cJSON_Parse(oc_session_summary(session, NULL));
+    const char *torch = text_of(item_of(result, "job"), "torch"), *conf = text_of(a->options, "alloc_conf");
+    FILE *file = torch ? fopen(a->ops, "w") : NULL;
     uint32_t tensor;
     int64_t bytes;
-    if (!file)
-        return trouble(a->ops, strerror(errno));
-    const char *conf = text_of(a->options, "alloc_conf"), *torch = text_of(a->options, "torch");
-    fputs("note capacity and memory fraction are left out: config device_total, memory_fraction and device_capacity set them\n", file);
-    if (torch)
-        fprintf(file, "config torch %s\n", torch);
-    if (conf && *conf) {
-        fputs("config alloc_conf ", file);
-        for (; *conf; conf++)
-            if (*conf != ' ')
-                fputc(*conf, file);
-        fputc('\n', file);
+    if (!file) {
+        cJSON_Delete(result);
+        return trouble(a->ops, torch ? strerror(errno) : "out of memory");
     }
+    fputs("note capacity and memory fraction are left out: config device_total, memory_fraction and device_capacity set them\n", file);
+    fprintf(file, "config torch %s\n", torch);
+    cJSON_Delete(result);
+    if (conf)
+        write_conf(file, conf);
     if (item_of(a->options, "no_caching"))
         fputs("config no_caching 1\n", file);
     for (size_t i = 0; oc_session_request(session, i, &tensor, &bytes); i++) {

@@ -62,7 +62,6 @@ static const struct {
     {"aten::div_", OC_CLASS_POINTWISE},
     {"aten::pow", OC_CLASS_POINTWISE},
     {"aten::minimum", OC_CLASS_POINTWISE},
-    {"aten::where", OC_CLASS_POINTWISE},
     {"aten::lerp", OC_CLASS_POINTWISE},
     {"aten::addcmul", OC_CLASS_POINTWISE},
     {"aten::addcmul_", OC_CLASS_POINTWISE},

@@ -292,6 +292,10 @@ static void write_job(writer *w, cJSON *root) {
     int is_recorded = w->f->plan->batch == s->scale->batch || w->f->plan->batch == s->scale->other_batch;
     text(w, job, "scaling", s->scale->difference && !is_recorded ? "two-profiles" : "recorded");
     text(w, job, "optimizer", w->f->plan->optimizer_name);
+    char torch[24];
+    const int version = oc_options_torch(w->f->options);
+    (void)snprintf(torch, sizeof torch, "%d.%d", version / 100, version % 100);
+    text(w, job, "torch", torch);
     number(w, job, "parameter_bytes", s->job->parameter_bytes);
     number(w, job, "buffer_bytes", s->job->buffer_bytes);
     number(w, job, "gradient_bytes", s->job->gradient_bytes);

@@ -10,7 +10,7 @@ static const oc_rule rules[] = {
     [SCRATCH] = {"CPU scratch", "a block freed inside the operator that made it is the CPU kernel's workspace (oneDNN reorders, im2col, thread buffers)"},
     [WRAPPED_NUMBER] = {"wrapped number", "a Python number that became a tensor outside any operator, or its cast inside one; CUDA kernels take it as an argument "
                                           "(TensorIterator)"},
-    [CAST_INSIDE] = {"cast inside", "inputs brought to a common type by a pointwise operator, or to the accumulator's by a reduction, and gone with it: CUDA converts in registers "
+    [CAST_INSIDE] = {"cast inside", "inputs brought to a common type by a pointwise operator, or half ones to float by a reduction, and gone with it: CUDA converts in registers "
                                     "(gpu_kernel_with_dynamic_casting in native/cuda/Loops.cuh, Reduce.cuh; none of 320 in a CUDA log)"},
     [HOST] = {"host memory", "data sets that only the DataLoader reads, step counters of optimizers"},
     [ATTENTION_MATH] = {"attention without scores", "CUDA's memory-efficient kernel (_scaled_dot_product_efficient_attention) never makes the [batch, heads, L, S] tensors"},
@@ -39,11 +39,16 @@ static uint32_t find_casting(const oc_analysis *analysis, uint32_t op) {
     return around != OC_NONE && !(analysis->own[around] & OC_CLASS_NODE) ? around : OC_NONE;
 }
 
-/* Whether the block is a cast that lives and dies inside an operator whose CUDA kernel needs none. */
+/* Whether the block is a cast that lives and dies inside an operator whose CUDA kernel needs none: a pointwise one, or a reduction of a half type
+ * (make_reduction in native/ReduceOpsUtils.h; others are cast on CUDA too, such as a mask that is summed). */
 static int is_cast_in_registers(const oc_analysis *analysis, const oc_block *block) {
     const uint32_t around = block->op == OC_NONE ? OC_NONE : find_casting(analysis, block->op);
-    return around != OC_NONE && (analysis->own[around] & (OC_CLASS_POINTWISE | OC_CLASS_REDUCTION | OC_CLASS_VECTOR_NORM)) &&
-           block->death_ns <= analysis->ops[around].at.end_ns;
+    if (around == OC_NONE || block->death_ns > analysis->ops[around].at.end_ns)
+        return 0;
+    if (analysis->own[around] & OC_CLASS_POINTWISE)
+        return 1;
+    const char *types = oc_intern_text(analysis->names, analysis->ops[around].types, NULL);
+    return (analysis->own[around] & OC_CLASS_REDUCTION) && oc_shape_element_bytes(types, 0) == 2 && !oc_shape_is_whole(types, 0);
 }
 
 static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, const oc_job *job) {

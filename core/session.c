@@ -284,20 +284,24 @@ static void warn_about_growth(oc_plan *plan, const oc_analysis *a, const oc_usag
                         "more iterations", (long long)last, (long long)before);
 }
 
-/* Operators whose CUDA kernels take scratch of a library: how many, the most frequent names, and what they made of the peak. */
+/* Operators whose CUDA kernels take scratch of a library: how many, the first names, and what they made of the peak. */
 static void warn_about_missing_rules(oc_plan *plan, const oc_session *session, const oc_run *need) {
     enum { NAMES = 4 };
     const oc_analysis *a = &session->profiles[0]->analysis;
     uint32_t names[NAMES] = {0}, count = 0, name_count = 0;
+    int has_more = 0;
     for (uint32_t i = 0; i < a->op_count; i++) {
         if (!(a->own[i] & OC_CLASS_NO_RULE) || a->ops[i].at.start_ns < a->first_ns || oc_windows_find(&a->loads, a->ops[i].at.start_ns))
             continue; /* what the DataLoader does stays on the host */
+        if (a->ops[i].at.parent != OC_NONE && (a->around[a->ops[i].at.parent] & OC_CLASS_NO_RULE))
+            continue;
         count++;
         uint32_t k = 0;
         while (k < name_count && names[k] != a->ops[i].name)
             k++;
         if (k == name_count && k < NAMES)
             names[name_count++] = a->ops[i].name;
+        has_more |= k == NAMES;
     }
     if (!count)
         return;
@@ -313,14 +317,14 @@ static void warn_about_missing_rules(oc_plan *plan, const oc_session *session, c
         (void)snprintf(list + length, sizeof list - length, "%s%.30s", k ? ", " : "", oc_intern_text(&session->names, names[k], NULL));
     }
     oc_warnings_add(&plan->warnings, "no_rule", count, OC_NO_OFFSET,
-                    "CUDA does %s with scratch of its libraries, of unknown size, for which there is no rule; what they made is %.1f %% of the peak", list,
+                    "CUDA does %s%s with scratch of its libraries, of unknown size, for which there is no rule; what they made is %.1f %% of the peak", list, has_more ? " and others" : "",
                     need->peak.tensor_bytes ? 100 * (double)bytes / (double)need->peak.tensor_bytes : 0.0);
 }
 
 /* The settings for the run on a device with any amount of memory. */
 static oc_allocator_options without_limit(oc_allocator_options settings) {
     settings.fraction_bytes = OC_NO_LIMIT;
-    settings.range_bytes = oc_allocator_defaults.range_bytes;
+    settings.range_bytes = 2 * OC_LARGEST_BLOCK;
     return settings;
 }
 

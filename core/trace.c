@@ -256,9 +256,10 @@ static int is_possible(const event *e) {
 
 /* Keeps what is of use; 0 if out of memory. */
 static int keep_event(oc_trace *trace, const event *e) {
-    trace->last_kind = OC_LAST_OTHER;
-    if (e->is_frame)
+    if (e->is_frame) {
+        trace->last_kind = OC_LAST_FRAME;
         return 1;
+    }
     if (!is_possible(e)) {
         oc_warnings_add(&trace->warnings, "impossible_number", 1, trace->reader.item_offset,
                         "events with times or sizes that cannot be were skipped, the first at byte %llu", (unsigned long long)trace->reader.item_offset);
@@ -282,7 +283,7 @@ static int keep_event(oc_trace *trace, const event *e) {
             trace->device_event_count++;
         return 1;
     }
-    trace->last_kind = is_module ? OC_LAST_OTHER : OC_LAST_OP;
+    trace->last_kind = is_module ? OC_LAST_FRAME : OC_LAST_OP;
     uint32_t thread = find_thread(trace, e);
     if (thread == OC_NONE)
         return 0;
@@ -290,6 +291,8 @@ static int keep_event(oc_trace *trace, const event *e) {
         return keep_span(trace, &trace->annotations, e, thread);
     if (is_module)
         return keep_span(trace, &trace->modules, e, thread);
+    trace->is_threaded |= trace->ops.count && thread != trace->last_op_thread;
+    trace->last_op_thread = thread;
     return keep_op(trace, e, thread);
 }
 
@@ -498,7 +501,7 @@ static oc_status finish_text(oc_trace *trace) {
     if (!is_gzip_cut && oc_json_is_complete(reader))
         return OC_OK;
     trace->cut_offset = is_gzip_cut ? trace->unzip->input_bytes : reader->offset;
-    trace->is_cut = trace->memory.count && !trace->device_memory.count && trace->last_kind != OC_LAST_OP;
+    trace->is_cut = trace->memory.count && !trace->device_memory.count && !trace->is_threaded && trace->last_kind != OC_LAST_OP;
     if (trace->is_cut && trace->last_kind == OC_LAST_MEMORY)
         trace->cut_ns = trace->last_memory_ns;
     return trace->is_cut ? OC_OK : oc_trace_refuse_cut(trace, trace->error);

@@ -90,7 +90,7 @@ typedef struct oc_trace {
     oc_list modules;     /* oc_span, calls of an nn.Module */
     oc_thread threads[OC_THREAD_LIMIT];
     uint32_t thread_count;
-    uint32_t last_thread;
+    uint32_t last_thread, last_op_thread;
 
     uint64_t device_event_count;  /* kernels, copies */
     uint64_t orphan_memory_count; /* memory events without an address (torch 1.9) */
@@ -103,8 +103,9 @@ typedef struct oc_trace {
     char *repair;           /* buffer for one repaired event */
     size_t repair_capacity;
     int has_fractions;      /* some time is no whole microsecond */
-    enum { OC_LAST_OTHER, OC_LAST_OP, OC_LAST_MEMORY } last_kind; /* of the events read so far; a thread's operators come before its memory events */
+    enum { OC_LAST_OP, OC_LAST_MEMORY, OC_LAST_FRAME } last_kind; /* of the events read so far: a thread's operators, its memory events, frames */
     int64_t last_memory_ns;
+    int is_threaded;        /* several threads have operators */
     int is_cut;             /* the file ends too early, but its memory events can be used */
     uint64_t cut_offset;
     int64_t cut_ns;         /* memory events after it are missing; INT64_MAX: none of them */
@@ -119,7 +120,7 @@ oc_status oc_trace_open(oc_trace *trace, oc_arena *arena, oc_interner *names, oc
 oc_status oc_trace_feed(oc_trace *trace, const uint8_t *bytes, size_t length);
 
 /* The end of the file: OC_OK if the file is a CPU profile with memory events, else the error that says what it is. A file that is cut off
- * passes if it has some: whether they are enough shows in oc_analyze. */
+ * passes if it has some and one thread made all operators: whether they are enough shows in oc_analyze. */
 oc_status oc_trace_finish(oc_trace *trace);
 
 /* The error for a file that is cut off too early. */

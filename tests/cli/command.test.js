@@ -49,11 +49,20 @@ test("more recorded batch sizes than profiles are refused", () => {
 
 test("the requests as a script, with version and settings, replay to the same peak", () => {
   const script = join(folder, "requests.ops");
-  const { need } = estimate(ONE, "--ops", script, "--torch", "2.12", "--alloc-conf", "large_segment_size_mb:64, max_split_size_mb:80", "--capacity", "24GiB", "--memory-fraction", "0.5");
+  const { need } = estimate(ONE, "--ops", script, "--torch", "2.12", "--alloc-conf", "large_segment_size_mb:64, per_process_memory_fraction:0.9,roundup_power2_divisions:[1:1,2:2,>:8],max_split_size_mb:80", "--capacity", "24GiB", "--memory-fraction", "0.5");
   const text = readFileSync(script, "utf8");
-  assert.match(text, /^note capacity and memory fraction are left out: .*\nconfig torch 2\.12\nconfig alloc_conf large_segment_size_mb:64,max_split_size_mb:80\nalloc /);
+  assert.match(text, /^note capacity and memory fraction are left out: .*\nconfig torch 2\.12\nconfig alloc_conf large_segment_size_mb:64,roundup_power2_divisions:\[1:1,2:2,>:8\],max_split_size_mb:80\nalloc /);
   writeFileSync(script, `${text}expect_retries 0\nexpect_reserved ${need.reserved_bytes}\n`);
   assert.match(cli(["replay", script]).stdout, /^\d+ lines, 0 addresses, 0 segments, 0 failed\n$/);
+});
+
+test("a script has the version that the estimate was made for", () => {
+  const script = join(folder, "version.ops"), divisions = ["--alloc-conf", "roundup_power2_divisions:[1:1,2:2,>:8]"];
+  for (const torch of [[], ["--torch", "2.13"]]) { // where the last interval begins depends on it
+    const { need } = estimate(examples("cnn-b8.json.gz"), "--ops", script, ...divisions, ...torch);
+    writeFileSync(script, `${readFileSync(script, "utf8")}expect_reserved ${need.reserved_bytes}\n`);
+    assert.match(cli(["replay", script]).stdout, / 0 failed\n$/);
+  }
 });
 
 test("a recorded batch size beyond all limits is refused", () => {

@@ -80,14 +80,16 @@ static void casts_of_numbers_inside_an_operator_are_dropped(void) {
 /* bfloat16 with float, half summed in float: CUDA's kernels convert element by element. A cast that outlives the operator is real. */
 static void casts_to_a_common_type_are_dropped(void) {
     open_picture("10..50 op aten::add_\n  15..30 op aten::to\n    16..29 op aten::_to_copy\n      20 + wide 4096\n  45 - wide\n"
-                 "60..90 op aten::sum\n  61..69 op aten::to\n    62..68 op aten::_to_copy\n      65 + float 8192\n  80 + out 64\n  85 - float\n"
+                 "60..90 op aten::sum dims=[[64,64],[],[],[]] types=[\"c10::BFloat16\",\"ScalarList\",\"Scalar\",\"\"]\n  61..69 op aten::to\n    62..68 op aten::_to_copy\n      65 + float 8192\n  80 + out 64\n  85 - float\n"
                  "100..150 op aten::mul\n  115..130 op aten::to\n    116..129 op aten::_to_copy\n      120 + kept 5000\n160 - kept\n"
+                 "170..190 op aten::sum dims=[[64,64]] types=[\"bool\"]\n  171..179 op aten::to\n    172..178 op aten::_to_copy\n      175 + whole 7000\n  185 - whole\n"
                  "200..250 op aten::linear\n  215..230 op aten::to\n    216..229 op aten::_to_copy\n      220 + autocast 6000\n  249 - autocast\n");
     check_dropped(4096, 0, "cast inside");
     check_dropped(8192, 0, "cast inside");
     check_kept(64, 0);
     check_kept(5000, 0);
     check_kept(6000, 0);
+    check_kept(7000, 0); /* a mask is counted in 64-bit numbers: CUDA casts it too */
     close_picture();
 }
 

@@ -535,6 +535,21 @@ static void a_cut_gzip_file_is_told(void) {
     free(profile);
 }
 
+/* Each thread has its own operators and memory events: what is missing of a second one cannot be told. */
+static void a_cut_file_of_two_threads_is_refused(void) {
+    static const char *const pictures[] = {"10..20 op aten::mm\n15 + a 64\n30..40 op aten::mm\n35 + b 64\n", "10..20 op aten::mm\n15 + a 64\n30..40 op aten::mm thread=77\n35 + b 64\n"};
+    for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
+        char *profile = profile_text_new(pictures[is_threaded], NULL, PROFILE_TORCH_26);
+        check_context("%d more threads", is_threaded);
+        *strrchr(profile, ']') = 0;
+        CHECK_EQ_I64(read_text(profile), is_threaded ? OC_TRUNCATED : OC_OK);
+        CHECK_EQ_I64(trace->is_threaded, is_threaded);
+        close_trace();
+        free(profile);
+    }
+    check_context("%s", "");
+}
+
 static void gzip_of_nothing_is_empty(void) {
     size_t length;
     uint8_t *gzip = gzip_new("", 0, &length);
@@ -639,7 +654,7 @@ static void without_memory_reading_fails(void) {
     free(profile);
 }
 
-CHECK_MAIN(CHECK_TEST(records_hold_what_the_events_said), CHECK_TEST(what_was_not_recorded_is_empty),
+CHECK_MAIN(CHECK_TEST(a_cut_file_of_two_threads_is_refused), CHECK_TEST(records_hold_what_the_events_said), CHECK_TEST(what_was_not_recorded_is_empty),
            CHECK_TEST(events_of_no_use_are_left_out), CHECK_TEST(old_versions_name_things_otherwise),
            CHECK_TEST(addresses_keep_all_their_digits), CHECK_TEST(numbers_that_cannot_be_are_skipped), CHECK_TEST(fractions_of_times_are_noticed),
            CHECK_TEST(keys_may_come_in_any_order),
