@@ -159,7 +159,22 @@ static uint32_t cut(oc_allocator *a, uint32_t number, int64_t size) {
     return rest_number;
 }
 
-static uint32_t place_before(const oc_allocator *a, const oc_index *places, uint64_t address);
+/* Notes where a block or the chain that begins with it lies: a block of its own, outside all chains, with `next` for the noted one. */
+static void add_place(oc_allocator *a, oc_index *places, uint32_t number, uint64_t address, int64_t bytes) {
+    uint32_t place = oc_blocks_new(&a->blocks);
+    oc_chunk *new = chunk(a, place);
+    new->address = address;
+    new->size = bytes;
+    new->state = OC_STATE_UNMAPPED;
+    new->next = number;
+    oc_blocks_insert(&a->blocks, places, place);
+}
+
+/* The last place that begins before `address`, OC_NO_BLOCK if none. */
+static uint32_t place_before(const oc_allocator *a, const oc_index *places, uint64_t address) {
+    const oc_chunk key = {.address = address, .state = OC_STATE_UNMAPPED};
+    return oc_blocks_find_before(&a->blocks, places, &key);
+}
 
 static void drop_place(oc_allocator *a, oc_index *places, uint32_t place) {
     oc_blocks_remove(&a->blocks, places, place);
@@ -302,23 +317,6 @@ static int has_memory(oc_allocator *a, int64_t bytes) {
     if (needed_bytes < a->next_limit_bytes)
         a->next_limit_bytes = needed_bytes;
     return 0;
-}
-
-/* Notes where a block or the chain that begins with it lies: a block of its own, outside all chains, with `next` for the noted one. */
-static void add_place(oc_allocator *a, oc_index *places, uint32_t number, uint64_t address, int64_t bytes) {
-    uint32_t place = oc_blocks_new(&a->blocks);
-    oc_chunk *new = chunk(a, place);
-    new->address = address;
-    new->size = bytes;
-    new->state = OC_STATE_UNMAPPED;
-    new->next = number;
-    oc_blocks_insert(&a->blocks, places, place);
-}
-
-/* The last place that begins before `address`, OC_NO_BLOCK if none. */
-static uint32_t place_before(const oc_allocator *a, const oc_index *places, uint64_t address) {
-    const oc_chunk key = {.address = address, .state = OC_STATE_UNMAPPED};
-    return oc_blocks_find_before(&a->blocks, places, &key);
 }
 
 static int is_overlapping(const oc_allocator *a, uint64_t address, int64_t bytes) {

@@ -7,7 +7,7 @@
 
 #define MIB ((int64_t)1 << 20)
 
-enum { VALUE_LIMIT = 400, LARGEST_MIB = 1 << 26 /* 64 TiB */, LAST_SLOT = OC_kRoundUpPowerOfTwoIntervals - 1 };
+enum { LARGEST_MIB = 1 << 26 /* 64 TiB */, LAST_SLOT = OC_kRoundUpPowerOfTwoIntervals - 1 };
 
 void oc_alloc_conf_init(oc_alloc_conf *conf) {
     memset(conf, 0, sizeof *conf);
@@ -26,10 +26,6 @@ static int64_t parse_whole(const char *text, int64_t lowest, int64_t highest) {
         return -1;
     long long value = strtoll(text, &end, 10);
     return *end == 0 && value >= lowest && value <= highest ? value : -1;
-}
-
-static int is_power_of_two(int64_t value) {
-    return value > 0 && (value & (value - 1)) == 0;
 }
 
 /* ---- one key each ---- */
@@ -111,7 +107,7 @@ static oc_status read_backend(oc_alloc_conf *conf, const char *key, const char *
 /* The slot of an interval key in MiB, -1 if it is none. The key K governs sizes of K to 2K MiB. */
 static int slot_for(const char *text) {
     int64_t mib = parse_whole(text, 1, (int64_t)1 << LAST_SLOT);
-    if (!is_power_of_two(mib))
+    if (!oc_is_power_of_two(mib))
         return -1;
     int slot = 0;
     while (mib >>= 1)
@@ -122,7 +118,7 @@ static int slot_for(const char *text) {
 /* "[256:1,512:2,>:4]": the first key fills the slots below it too, ">" the higher ones. */
 static oc_status read_division_list(oc_alloc_conf *conf, const char *key, const char *value, oc_error *error) {
     static const char syntax[] = "expected [MiB:divisions,...,>:divisions] with powers of two, such as [256:1,512:2,1024:4,>:8]";
-    char text[VALUE_LIMIT];
+    char text[OC_ALLOC_CONF_LIMIT];
     size_t length = strlen(value);
     if (length < 3 || value[length - 1] != ']')
         return fail(error, key, value, syntax);
@@ -141,7 +137,7 @@ static oc_status read_division_list(oc_alloc_conf *conf, const char *key, const 
             return fail(error, key, value, syntax);
         *colon = 0;
         int64_t count = parse_whole(colon + 1, 1, OC_kMostDivisions);
-        if (!is_power_of_two(count))
+        if (!oc_is_power_of_two(count))
             return fail(error, key, value, "the divisions must be powers of two");
         if (strcmp(item, ">") == 0) {
             if (next)
@@ -165,7 +161,7 @@ static oc_status read_divisions(oc_alloc_conf *conf, const char *key, const char
     if (*value == '[')
         return read_division_list(conf, key, value, error);
     int64_t count = parse_whole(value, 1, OC_kMostDivisions);
-    if (!is_power_of_two(count))
+    if (!oc_is_power_of_two(count))
         return fail(error, key, value, "expected a power of two, or a list such as [256:1,512:2,1024:4,>:8]");
     for (int slot = 0; slot <= LAST_SLOT; slot++)
         conf->allocator.divisions[slot] = count;
@@ -219,30 +215,40 @@ static oc_status read_pair(oc_alloc_conf *conf, char *pair, oc_error *error) {
                         "roundup_power2_divisions, max_non_split_rounding_mb, large_segment_size_mb, per_process_memory_fraction, backend)", pair);
 }
 
-oc_status oc_alloc_conf_read(oc_alloc_conf *conf, const char *text, oc_error *error) {
-    char copy[VALUE_LIMIT];
+int oc_alloc_conf_strip(char stripped[OC_ALLOC_CONF_LIMIT], const char *text) {
     size_t length = 0;
-    for (const char *from = text; *from; from++) {
-        if (length == sizeof copy - 1)
-            return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "the allocator options are longer than %d characters", VALUE_LIMIT - 1);
-        if (*from != ' ' && *from != '\t')
-            copy[length++] = *from;
+    for (; *text; text++) {
+        if (length == OC_ALLOC_CONF_LIMIT - 1)
+            return 0;
+        if (*text != ' ' && *text != '\t')
+            stripped[length++] = *text;
     }
-    copy[length] = 0;
-    int depth = 0;
+    stripped[length] = 0;
+    return 1;
+}
+
+size_t oc_alloc_conf_pair(const char *text) {
+    size_t length = 0;
+    for (int depth = 0; text[length] && !(text[length] == ',' && depth == 0); length++)
+        depth += (text[length] == '[') - (text[length] == ']');
+    return length;
+}
+
+oc_status oc_alloc_conf_read(oc_alloc_conf *conf, const char *text, oc_error *error) {
+    char copy[OC_ALLOC_CONF_LIMIT];
+    if (!oc_alloc_conf_strip(copy, text))
+        return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET, "the allocator options are longer than %d characters", OC_ALLOC_CONF_LIMIT - 1);
+    const int has_any = *copy != 0;
     oc_status status = OC_OK;
-    char *start = copy;
-    for (char *at = copy; status == OC_OK; at++) {
-        depth += (*at == '[') - (*at == ']');
-        if (*at && !(*at == ',' && depth == 0))
-            continue;
-        int is_end = !*at;
-        *at = 0;
-        if (*start || (!is_end && length)) /* empty text and a comma at the end are fine, as in PyTorch */
-            status = read_pair(conf, start, error);
-        start = at + 1;
-        if (is_end)
+    for (char *pair = copy; status == OC_OK;) {
+        char *end = pair + oc_alloc_conf_pair(pair);
+        const int is_last = !*end;
+        *end = 0;
+        if (*pair || (!is_last && has_any)) /* empty text and a comma at the end are fine, as in PyTorch */
+            status = read_pair(conf, pair, error);
+        if (is_last)
             break;
+        pair = end + 1;
     }
     return status;
 }

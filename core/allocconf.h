@@ -6,6 +6,8 @@
 #include "allocator.h"
 #include "error.h"
 
+enum { OC_ALLOC_CONF_LIMIT = 400 }; /* bytes of such a text with its NUL */
+
 typedef struct oc_alloc_conf {
     oc_allocator_options allocator; /* as far as it depends on neither version nor device; max_non_split_rounding_bytes 0: not given */
     int64_t rest_divisions;         /* of ">" in roundup_power2_divisions; 0: none */
@@ -18,6 +20,12 @@ typedef struct oc_alloc_conf {
 } oc_alloc_conf;
 
 void oc_alloc_conf_init(oc_alloc_conf *conf);
+
+/* The text without blanks. 0 if it is longer than OC_ALLOC_CONF_LIMIT allows. */
+int oc_alloc_conf_strip(char stripped[OC_ALLOC_CONF_LIMIT], const char *text);
+
+/* Length of the first "key:value" of a stripped text: up to the comma behind it, which is outside brackets, or to the end. */
+size_t oc_alloc_conf_pair(const char *text);
 
 /* Reads `text` on top of what `conf` holds. OC_OPTIONS with the key, the value and what is allowed. */
 oc_status oc_alloc_conf_read(oc_alloc_conf *conf, const char *text, oc_error *error);

@@ -489,36 +489,25 @@ static uint32_t busiest_process(oc_analysis *analysis, const oc_trace *trace) {
     return best;
 }
 
-/* Drops what belongs to other processes; returns how many items stay. `thread_at` is the offset of the thread index. */
-static uint32_t keep_process(const oc_trace *trace, uint32_t process, void *items, size_t count, size_t item_bytes, size_t thread_at) {
+_Static_assert(offsetof(oc_op, at) == 0 && offsetof(oc_span, at) == 0 && offsetof(oc_extent, start_ns) == 0 && offsetof(oc_memory_event, time_ns) == 0,
+               "keep_items finds the time at the start of an item");
+
+/* Drops what belongs to other processes or begins after `last_ns`; returns how many items stay. `thread_at` is the offset of the thread index. */
+static uint32_t keep_items(const oc_trace *trace, uint32_t process, int64_t last_ns, void *items, size_t count, size_t item_bytes, size_t thread_at) {
     char *bytes = items;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t thread;
+        int64_t time_ns;
         memcpy(&thread, bytes + i * item_bytes + thread_at, sizeof thread);
-        if (trace->threads[thread].process != process)
+        memcpy(&time_ns, bytes + i * item_bytes, sizeof time_ns);
+        if (trace->threads[thread].process != process || time_ns > last_ns)
             continue;
         if (kept != i)
             memcpy(bytes + kept * item_bytes, bytes + i * item_bytes, item_bytes);
         kept++;
     }
     return (uint32_t)kept;
-}
-
-/* Drops what begins behind the last memory event of a file that is cut off; items begin with their extent. */
-static uint32_t keep_before(int64_t cut_ns, void *items, uint32_t count, size_t item_bytes) {
-    char *bytes = items;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        oc_extent extent;
-        memcpy(&extent, bytes + i * item_bytes, sizeof extent);
-        if (extent.start_ns > cut_ns)
-            continue;
-        if (kept != i)
-            memcpy(bytes + kept * item_bytes, bytes + i * item_bytes, item_bytes);
-        kept++;
-    }
-    return kept;
 }
 
 /* Whether a cut left one whole iteration. Annotations come before memory events, so all of them are known: the second mark or fetch begins the next
@@ -578,15 +567,11 @@ oc_status oc_analyze(oc_analysis *analysis, const oc_trace *trace, oc_interner *
         return oc_error_set_memory(error);
     uint32_t process = busiest_process(analysis, trace);
     size_t thread_at = offsetof(oc_extent, thread);
-    analysis->op_count = keep_process(trace, process, analysis->ops, trace->ops.count, sizeof(oc_op), thread_at);
-    analysis->module_count = keep_process(trace, process, analysis->modules, trace->modules.count, sizeof(oc_span), thread_at);
-    uint32_t annotation_count = keep_process(trace, process, annotations, trace->annotations.count, sizeof(oc_span), thread_at);
+    analysis->op_count = keep_items(trace, process, trace->cut_ns, analysis->ops, trace->ops.count, sizeof(oc_op), thread_at);
+    analysis->module_count = keep_items(trace, process, trace->cut_ns, analysis->modules, trace->modules.count, sizeof(oc_span), thread_at);
+    uint32_t annotation_count = keep_items(trace, process, OC_NEVER, annotations, trace->annotations.count, sizeof(oc_span), thread_at);
     uint32_t memory_count =
-        keep_process(trace, process, memory, trace->memory.count, sizeof(oc_memory_event), offsetof(oc_memory_event, thread));
-    if (trace->is_cut) {
-        analysis->op_count = keep_before(trace->cut_ns, analysis->ops, analysis->op_count, sizeof(oc_op));
-        analysis->module_count = keep_before(trace->cut_ns, analysis->modules, analysis->module_count, sizeof(oc_span));
-    }
+        keep_items(trace, process, OC_NEVER, memory, trace->memory.count, sizeof(oc_memory_event), offsetof(oc_memory_event, thread));
 
     uint32_t deepest = analysis->op_count > analysis->module_count ? analysis->op_count : analysis->module_count;
     uint32_t *stack = oc_arena_alloc(scratch, deepest + 1, sizeof *stack);

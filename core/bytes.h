@@ -13,6 +13,10 @@ static inline int64_t oc_round_up(int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
+static inline int oc_is_power_of_two(int64_t value) {
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
 static inline int64_t oc_add_bytes(int64_t a, int64_t b) {
     return a > OC_LARGEST_SUM - b ? OC_LARGEST_SUM : a + b;
 }

@@ -3,6 +3,7 @@
  */
 #include "oomcast.h"
 
+#include "allocconf.h"
 #include "inflate.h"
 #include "replay.h"
 
@@ -474,19 +475,13 @@ static int write_csv(const oc_session *session, const char *path) {
 
 /* The allocator options but for the fraction, which a script without a capacity cannot have. */
 static void write_conf(FILE *file, const char *conf) {
-    enum { CONF_LIMIT = 400 }; /* of the core */
     static const char fraction[] = "per_process_memory_fraction:";
-    char copy[CONF_LIMIT];
-    size_t length = 0;
-    for (; *conf && length < sizeof copy - 1; conf++)
-        if (*conf != ' ' && *conf != '\t')
-            copy[length++] = *conf;
-    copy[length] = 0;
-    const char *before = "config alloc_conf ", *end;
-    for (const char *pair = copy; *pair; pair = *end ? end + 1 : end) {
-        int depth = 0;
-        for (end = pair; *end && (*end != ',' || depth > 0); end++)
-            depth += (*end == '[') - (*end == ']');
+    char stripped[OC_ALLOC_CONF_LIMIT];
+    if (!oc_alloc_conf_strip(stripped, conf))
+        return; /* the core has refused it */
+    const char *before = "config alloc_conf ";
+    for (const char *pair = stripped, *end; *pair; pair = *end ? end + 1 : end) {
+        end = pair + oc_alloc_conf_pair(pair);
         if (end == pair || strncmp(pair, fraction, sizeof fraction - 1) == 0)
             continue;
         fprintf(file, "%s%.*s", before, (int)(end - pair), pair);

@@ -41,12 +41,24 @@ oc_status oc_error_set_memory(oc_error *error) {
                         "out of memory: the profile needs more than the memory budget of this session: record fewer iterations");
 }
 
+/* The place of a code, `warnings->count` if it has none. */
+static size_t find_code(const oc_warnings *warnings, const char *code) {
+    size_t i = 0;
+    while (i < warnings->count && strcmp(warnings->items[i].code, code) != 0)
+        i++;
+    return i;
+}
+
+const oc_warning *oc_warnings_find(const oc_warnings *warnings, const char *code) {
+    size_t i = find_code(warnings, code);
+    return i < warnings->count ? &warnings->items[i] : NULL;
+}
+
 void oc_warnings_add(oc_warnings *warnings, const char *code, uint64_t count, uint64_t offset, const char *format, ...) {
-    for (size_t i = 0; i < warnings->count; i++) {
-        if (strcmp(warnings->items[i].code, code) == 0) {
-            warnings->items[i].count += count;
-            return;
-        }
+    size_t i = find_code(warnings, code);
+    if (i < warnings->count) {
+        warnings->items[i].count += count;
+        return;
     }
     if (warnings->count == OC_WARNING_LIMIT)
         return;

@@ -46,6 +46,9 @@ typedef struct oc_warnings {
 /* Counts one more of `code`; the first keeps offset and message. Beyond OC_WARNING_LIMIT different codes nothing is added. */
 void oc_warnings_add(oc_warnings *warnings, const char *code, uint64_t count, uint64_t offset, const char *format, ...) OC_PRINTF(5, 6);
 
+/* The warning of a code, NULL if there is none. */
+const oc_warning *oc_warnings_find(const oc_warnings *warnings, const char *code);
+
 typedef struct oc_assumptions {
     char items[OC_ASSUMPTION_LIMIT][300];
     size_t count;

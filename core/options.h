@@ -40,7 +40,7 @@ typedef struct oc_options {
     int recorded_torch_version; /* not read here: of the profile, 0 if it does not tell */
     oc_alloc_conf alloc_conf; /* with is_uncached for no_caching */
     double memory_fraction;   /* of the total, for PyTorch; 0: no limit of that kind */
-    char alloc_conf_text[400];
+    char alloc_conf_text[OC_ALLOC_CONF_LIMIT];
     int points;             /* buckets of the curve */
     double range_start_ms, range_end_ms; /* of the curve; equal: all */
 } oc_options;

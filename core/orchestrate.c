@@ -335,13 +335,8 @@ static int shape_at(const oc_subject *s, uint32_t op, uint32_t other, unsigned i
                 strides->dims[i] = oc_scale_whole(s->scale, strides->dims[i], other_strides.dims[i], batch);
         }
     }
-    if (has_strides && strides->rank == dims->rank)
-        return 1;
-    strides->rank = dims->rank; /* not recorded: contiguous */
-    for (int64_t i = dims->rank - 1, stride = 1; i >= 0; i--) {
-        strides->dims[i] = stride;
-        stride = dims->dims[i] > 0 && stride < OC_LARGEST_SUM / dims->dims[i] ? stride * dims->dims[i] : OC_LARGEST_SUM;
-    }
+    if (!has_strides || strides->rank != dims->rank) /* not recorded: contiguous */
+        oc_shape_make_strides(dims, strides);
     return 1;
 }
 
@@ -469,7 +464,7 @@ static void emit_embedding_backward(emitter *e, uint32_t i) {
         return;
     oc_temporaries list;
     oc_temporaries_of_embedding(&list, oc_shape_element_count(&gradient), index_bytes, block->bytes / (width * element_bytes),
-                                width * (element_bytes > 4 ? element_bytes : 4)); /* sums are float for half types */
+                                width * accumulator_bytes(a, &a->ops[block->producer], 0));
     emit_temporaries(e, &list, block->producer, block, block->birth_ns);
 }
 
@@ -585,6 +580,11 @@ static oc_status check_batch(oc_plan *plan, const oc_subject *subject, const oc_
     return oc_error_set(error, OC_OPTIONS, OC_NO_OFFSET,
                         "batch %lld: one profile tells only its own batch size, %lld; give a second profile of the same job at another batch size",
                         (long long)options->batch, (long long)scale->batch);
+}
+
+int oc_subject_torch(const oc_subject *subject) {
+    const uint32_t version = subject->analysis->trace->metadata.torch_version;
+    return version ? oc_torch_version(oc_intern_text(subject->analysis->names, version, NULL)) : 0;
 }
 
 oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_options *options, oc_arena *arena, oc_error *error) {

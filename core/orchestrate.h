@@ -56,6 +56,9 @@ typedef struct oc_plan {
     oc_warnings warnings;
 } oc_plan;
 
+/* The version of PyTorch that made the (first) profile, 206 for 2.6; 0 if it does not tell. */
+int oc_subject_torch(const oc_subject *subject);
+
 /* Fills `plan` (zeroed), in `arena`. OC_OPTIONS if the options do not suit the profile. */
 oc_status oc_orchestrate(oc_plan *plan, const oc_subject *subject, const oc_options *options, oc_arena *arena, oc_error *error);
 

@@ -1,8 +1,9 @@
 /* A profile that was recorded on a GPU: the requests and totals of its allocator as they were, and the same requests simulated again
  * under other settings. Sizes are blocks, already rounded, so nothing is scaled and no rule applies.
  *
- * What was allocated before the profile began is known as a sum only. It is kept aside as bytes that stay: reserved, what makes the simulation agree with the first event if reserved memory grows in the profile (then no cache was left),
- * else those bytes in steps of 2 MiB. */
+ * What was allocated before the profile began is known as a sum only. It is kept aside as bytes that stay: reserved,
+ * what makes the simulation agree with the first event if reserved memory grows in the profile (then no cache was left), else those
+ * bytes in steps of 2 MiB. */
 #ifndef OC_RECORDING_H
 #define OC_RECORDING_H
 

@@ -494,7 +494,7 @@ static oc_status play_log_settings(player *p, const cJSON *header) {
     int slot = 0;
     cJSON_ArrayForEach(item, divisions) { /* by interval, rising */
         int64_t count = whole(item);
-        if (count < 0 || count > OC_kMostDivisions || (count & (count - 1)) != 0 || slot == OC_kRoundUpPowerOfTwoIntervals)
+        if ((count != 0 && !oc_is_power_of_two(count)) || count > OC_kMostDivisions || slot == OC_kRoundUpPowerOfTwoIntervals)
             return refuse(p, "roundup_power2_divisions: expected at most %d powers of two, or 0", OC_kRoundUpPowerOfTwoIntervals);
         options->divisions[slot++] = count;
     }

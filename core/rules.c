@@ -39,10 +39,9 @@ static uint32_t find_casting(const oc_analysis *analysis, uint32_t op) {
     return around != OC_NONE && !(analysis->own[around] & OC_CLASS_NODE) ? around : OC_NONE;
 }
 
-/* Whether the block is a cast that lives and dies inside an operator whose CUDA kernel needs none: a pointwise one, or a reduction of a half type
+/* Whether the block, a cast that the operator `around` made if any, lives and dies inside one whose CUDA kernel needs none: a pointwise one, or a reduction of a half type
  * (make_reduction in native/ReduceOpsUtils.h; others are cast on CUDA too, such as a mask that is summed). */
-static int is_cast_in_registers(const oc_analysis *analysis, const oc_block *block) {
-    const uint32_t around = block->op == OC_NONE ? OC_NONE : find_casting(analysis, block->op);
+static int is_cast_in_registers(const oc_analysis *analysis, const oc_block *block, uint32_t around) {
     if (around == OC_NONE || block->death_ns > analysis->ops[around].at.end_ns)
         return 0;
     if (analysis->own[around] & OC_CLASS_POINTWISE)
@@ -54,13 +53,14 @@ static int is_cast_in_registers(const oc_analysis *analysis, const oc_block *blo
 static void drop_cpu_only(oc_decision *decisions, const oc_analysis *analysis, const oc_job *job) {
     for (uint32_t i = 0; i < analysis->block_count; i++) {
         const oc_block *block = &analysis->blocks[i];
+        const uint32_t casting = block->op == OC_NONE ? OC_NONE : find_casting(analysis, block->op);
         if (block->is_scratch)
             drop(&decisions[i], SCRATCH);
         else if (job->roles[i] == OC_ROLE_HOST)
             drop(&decisions[i], HOST);
-        else if (block->bytes <= OC_SCALAR_BYTES && (block->op == OC_NONE || find_casting(analysis, block->op) != OC_NONE))
+        else if (block->bytes <= OC_SCALAR_BYTES && (block->op == OC_NONE || casting != OC_NONE))
             drop(&decisions[i], WRAPPED_NUMBER);
-        else if (is_cast_in_registers(analysis, block))
+        else if (is_cast_in_registers(analysis, block, casting))
             drop(&decisions[i], CAST_INSIDE);
     }
 }

@@ -425,6 +425,7 @@ static oc_status answer(oc_session *session, oc_options *options, oc_arena *aren
     oc_plan *plan = oc_arena_alloc(arena, 1, sizeof *plan);
     if (!plan)
         return oc_error_set_memory(&session->options_error);
+    options->recorded_torch_version = oc_subject_torch(&subject);
     oc_largest largest;
     oc_status status = options->task == OC_TASK_MAX_BATCH ? find_largest(session, &largest, &subject, options) : OC_OK;
     if (status != OC_OK)
@@ -482,8 +483,6 @@ oc_status oc_session_simulate(oc_session *session, const char *options_text, siz
     oc_status status = oc_options_read(&options, options_text, length, &session->options_error);
     if (status != OC_OK)
         return status;
-    const uint32_t version = session->profiles[0]->trace.metadata.torch_version;
-    options.recorded_torch_version = version ? oc_torch_version(oc_intern_text(&session->names, version, NULL)) : 0;
     int next = !session->result_index;
     status = answer(session, &options, &session->result_arenas[next]);
     if (status == OC_OK)

@@ -148,13 +148,20 @@ int oc_shape_is_true(const char *concrete_text, unsigned input) {
     return at && strncmp(at, "\"True\"", 6) == 0;
 }
 
-int oc_shape_is_contiguous(const oc_shape *dims, const oc_shape *strides) {
-    int64_t expected = 1;
-    for (int i = dims->rank - 1; i >= 0; i--) {
-        if (dims->dims[i] != 1 && strides->dims[i] != expected)
-            return 0;
-        expected = dims->dims[i] > 0 && expected < OC_LARGEST_SUM / dims->dims[i] ? expected * dims->dims[i] : OC_LARGEST_SUM;
+void oc_shape_make_strides(const oc_shape *dims, oc_shape *strides) {
+    strides->rank = dims->rank;
+    for (int64_t i = dims->rank - 1, stride = 1; i >= 0; i--) {
+        strides->dims[i] = stride;
+        stride = dims->dims[i] > 0 && stride < OC_LARGEST_SUM / dims->dims[i] ? stride * dims->dims[i] : OC_LARGEST_SUM;
     }
+}
+
+int oc_shape_is_contiguous(const oc_shape *dims, const oc_shape *strides) {
+    oc_shape expected;
+    oc_shape_make_strides(dims, &expected);
+    for (int i = 0; i < dims->rank; i++)
+        if (dims->dims[i] != 1 && strides->dims[i] != expected.dims[i])
+            return 0;
     return 1;
 }
 

@@ -38,7 +38,10 @@ int oc_shape_read_dimensions(const char *concrete_text, unsigned input, uint32_t
 /* Whether "Concrete Inputs" says True at `input`. */
 int oc_shape_is_true(const char *concrete_text, unsigned input);
 
-/* Whether a tensor of that shape and those strides lies in one piece, the last dimension fastest. */
+/* The strides of a tensor of that shape that lies in one piece, the last dimension fastest. */
+void oc_shape_make_strides(const oc_shape *dims, oc_shape *strides);
+
+/* Whether a tensor of that shape and those strides lies like that. */
 int oc_shape_is_contiguous(const oc_shape *dims, const oc_shape *strides);
 
 /* The same bits with those counted from the end as dimensions of a shape of that rank. */

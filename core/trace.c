@@ -305,8 +305,6 @@ static int take_event(oc_trace *trace, oc_text text) {
         if (result < 0)
             return 0;
         if (!result || read_event(repaired, &e) == OC_JSON_DAMAGED) {
-            if (!trace->damaged_count++)
-                trace->damaged_offset = offset;
             oc_warnings_add(&trace->warnings, "damaged_event", 1, offset,
                             "events that are no valid JSON and could not be repaired were skipped, the first at byte %llu",
                             (unsigned long long)offset);
@@ -547,10 +545,11 @@ static oc_status check_kind(oc_trace *trace) {
         return oc_error_set(trace->error, OC_NO_MEMORY_EVENTS, OC_NO_OFFSET,
                             "the memory events of this profile have no addresses (torch 1.11 and older), so tensors cannot be followed: record with a "
                             "newer torch. %s", OC_HOW_TO_RECORD);
-    if (!trace->ops.count && trace->damaged_count)
-        return oc_error_set(trace->error, OC_SYNTAX, trace->damaged_offset,
+    const oc_warning *damage = oc_warnings_find(&trace->warnings, "damaged_event");
+    if (!trace->ops.count && damage)
+        return oc_error_set(trace->error, OC_SYNTAX, damage->first_offset,
                             "%llu of %llu events are no valid JSON, the first at byte %llu, and the others hold no CPU operators: this is no file that torch.profiler wrote",
-                            (unsigned long long)trace->damaged_count, (unsigned long long)reader->event_count, (unsigned long long)trace->damaged_offset);
+                            (unsigned long long)damage->count, (unsigned long long)reader->event_count, (unsigned long long)damage->first_offset);
     if (!trace->ops.count)
         return oc_error_set(trace->error, OC_WRONG_KIND, OC_NO_OFFSET,
                             "this trace has no CPU operators of PyTorch in it (%llu events, %llu of a GPU). %s",

@@ -95,7 +95,6 @@ typedef struct oc_trace {
     uint64_t device_event_count;  /* kernels, copies */
     uint64_t orphan_memory_count; /* memory events without an address (torch 1.9) */
     uint64_t orphan_device_count; /* such ones of a GPU, or without totals */
-    uint64_t damaged_count, damaged_offset; /* events that could not be repaired, the first of them */
     uint64_t impossible_memory_count, impossible_memory_offset; /* memory events with numbers that cannot be, the first of them */
     int profile_memory, record_shapes, with_stack; /* flags in the header: 1, 0, or -1 where the header does not say */
     int has_nodes, has_segments;  /* top-level keys of other JSON files */

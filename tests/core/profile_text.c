@@ -646,8 +646,6 @@ oc_role profile_role(const profile_subject *s, int64_t bytes, uint32_t n) {
 }
 
 uint64_t profile_warning(const oc_warnings *warnings, const char *code) {
-    for (size_t i = 0; i < warnings->count; i++)
-        if (strcmp(warnings->items[i].code, code) == 0)
-            return warnings->items[i].count;
-    return 0;
+    const oc_warning *warning = oc_warnings_find(warnings, code);
+    return warning ? warning->count : 0;
 }

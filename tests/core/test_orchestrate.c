@@ -33,8 +33,7 @@ static oc_status orchestrate(const char *options_text) {
     memset(&error, 0, sizeof error);
     memset(plan, 0, sizeof *plan);
     oc_status status = oc_options_read(&options, options_text, strlen(options_text), &error);
-    const uint32_t version = s->subject.analysis->trace->metadata.torch_version;
-    options.recorded_torch_version = version ? oc_torch_version(oc_intern_text(s->subject.analysis->names, version, NULL)) : 0;
+    options.recorded_torch_version = oc_subject_torch(&s->subject);
     return status == OC_OK ? oc_orchestrate(plan, &s->subject, &options, &s->arena, &error) : status;
 }
 

@@ -57,10 +57,7 @@ static const char *name_of(uint32_t number) {
 }
 
 static const oc_warning *warning_of(const char *code) {
-    for (size_t i = 0; i < trace->warnings.count; i++)
-        if (strcmp(trace->warnings.items[i].code, code) == 0)
-            return &trace->warnings.items[i];
-    return NULL;
+    return oc_warnings_find(&trace->warnings, code);
 }
 
 /* ---- records ---- */
